@@ -110,7 +110,9 @@ class CompilerParameters:
                     texts.setdefault(_text(module), value)
             if len(texts) > 1:
                 different = set(texts.values())
-                found.append(replace(parameter, values=tuple(value for value in parameter.values if value in different)))
+                found.append(
+                    replace(parameter, values=tuple(value for value in parameter.values if value in different))
+                )
         return tuple(found)
 
     def allows(self, values: Mapping[str, str]) -> bool:

@@ -11,7 +11,10 @@ N = 5
 
 
 def declared(text: str, name: str) -> str:
-    """Return what is between `struct` and the name of a struct, None if there is no such struct."""
+    """Return what is between `struct` and its name, or the struct of CUDA that the name stands for."""
+    for line in text.splitlines():
+        if line.startswith(f"using {name} = "):
+            return line.partition(" = ")[2].rstrip(";")
     (line,) = [line for line in text.splitlines() if line.startswith("struct ") and f" {name} {{" in line]
     return line.removeprefix("struct ").partition(f"{name} {{")[0].strip()
 
@@ -38,11 +41,13 @@ def copied(dtype, n: int, m: int = 0, **others) -> str:
 @pytest.mark.parametrize(
     ("dtype", "n", "m", "name", "expected"),
     [
-        (ti.f32, 2, 0, "vec2", "alignas(8)"),
-        (ti.f32, 3, 0, "vec3", ""),
-        (ti.f32, 4, 0, "vec4", "alignas(16)"),
-        (ti.i32, 2, 0, "ivec2", "alignas(8)"),
-        (ti.f64, 2, 0, "dvec2", "alignas(16)"),
+        (ti.f32, 2, 0, "vec2", "float2"),
+        (ti.f32, 3, 0, "vec3", "float3"),
+        (ti.f32, 4, 0, "vec4", "float4"),
+        (ti.i32, 2, 0, "ivec2", "int2"),
+        (ti.f64, 2, 0, "dvec2", "double2"),
+        (ti.f64, 4, 0, "dvec4", "alignas(16)"),
+        (ti.i64, 2, 0, "i64vec2", "alignas(16)"),
         (ti.f32, 2, 2, "mat2", "alignas(16)"),
         (ti.f32, 3, 3, "mat3", ""),
     ],

@@ -38,7 +38,7 @@ const Seen *emulator_warp(unsigned lanes, unsigned long long value);
 unsigned emulator_active(unsigned long long place);
 }
 
-struct float2 {
+struct alignas(8) float2 {
     float x, y;
 };
 
@@ -46,16 +46,40 @@ struct float3 {
     float x, y, z;
 };
 
-struct float4 {
+struct alignas(16) float4 {
     float x, y, z, w;
 };
 
-struct int2 {
+struct alignas(8) int2 {
     int x, y;
 };
 
 struct int3 {
     int x, y, z;
+};
+
+struct alignas(16) int4 {
+    int x, y, z, w;
+};
+
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
+
+struct uint3 {
+    unsigned x, y, z;
+};
+
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+
+struct alignas(16) double2 {
+    double x, y;
+};
+
+struct double3 {
+    double x, y, z;
 };
 
 // Call a kernel with the arguments that a launch has pointers to.

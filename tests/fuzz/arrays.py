@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import random
 from dataclasses import dataclass
 
@@ -15,7 +16,8 @@ class ArrayInfo:
     """An array. kind: "field" or "ndarray"; tensor: shape of an element; exact: whether its reals are exact.
 
     make: Python lines that create it; values: its first contents, None for zeros. member: of a struct, such as ".p".
-    is_sparse: whether loops over it visit some cells only.
+    is_sparse: whether loops over it visit some cells only. node: the name of the sparse node that its cells are of.
+    offset: its first index on each axis. clamps: whether indices out of range are those of the nearest element.
     """
 
     name: str
@@ -28,10 +30,21 @@ class ArrayInfo:
     values: str | None = None
     member: str = ""
     is_sparse: bool = False
+    node: str = ""
+    offset: tuple[int, ...] = ()
+    clamps: bool = False
 
     def at(self, index: str) -> str:
-        """Return an element."""
+        """Return an element; the index counts from 0."""
+        if self.offset:
+            index = ", ".join(f"({part}) {shift:+d}" for part, shift in zip(parts_of(index), self.offset))
         return f"{self.name.removesuffix(self.member)}[{index}]{self.member}"
+
+
+def parts_of(index: str) -> list[str]:
+    """Return the expressions of an index of several axes."""
+    nodes = ast.parse(f"_[{index},]", mode="eval").body.slice.elts  # type: ignore[attr-defined]
+    return [ast.unparse(node) for node in nodes]
 
 
 def contents(chance: random.Random, dtype: str, shape: tuple[int, ...]) -> str:

@@ -14,6 +14,7 @@ class Dialect:
     the ternary happen only if they are needed. divides_by_zero: `x // 0` is 0. narrow_division: `//` of 8 bits is right.
     narrow_atomics: of 8 and 16 bits. references: `ti.ref`. lists: dynamic nodes.
     casting_stores: a wider value is cast by an atomic operation and by a struct too. breaks_serial: `break` in an outermost loop that is serial.
+    clamps: `boundary="clamp"`. slices: rows and columns of matrices, comparisons of vectors.
     """
 
     name: str
@@ -29,6 +30,8 @@ class Dialect:
     references: bool = True
     lists: bool = True
     casting_stores: bool = True
+    clamps: bool = True
+    slices: bool = True
 
 
 PORTABLE = Dialect("portable")
@@ -49,6 +52,8 @@ TAICHI = Dialect(
     references=False,
     lists=False,
     casting_stores=False,
+    clamps=False,
+    slices=False,
 )
 """What Taichi 1.7.4 computes as we do: docs/numerics.md lists the rest."""
 
@@ -72,6 +77,8 @@ class Policy:
     tensors: float
     sparse: float
     structs: float
+    odd: float
+    """The share of forms of `odd_forms.py`."""
 
 
 def draw_policy(chance: random.Random, dialect: Dialect) -> Policy:
@@ -96,4 +103,5 @@ def draw_policy(chance: random.Random, dialect: Dialect) -> Policy:
         chance.choice((0.0, 0.0, 0.15, 0.4)),
         chance.choice((0.0, 0.0, 0.5)),
         chance.choice((0.0, 0.0, 0.4)),
+        chance.choice((0.0, 0.1, 0.3)),
     )

@@ -248,8 +248,10 @@ class Expressions:
     def power(self, depth: int) -> Value:
         """Return a power with a small exponent."""
         a = self.at_run_time(self.integer(depth - 1))
-        a = a if width(a.type) >= 32 else self.as_type(a, self.random.choice(("i32", "i64")))
-        return Value(f"({a.text} ** {self.random.randint(1, 5)})", a.type)
+        exponent = str(self.random.randint(0, 12))
+        if self.chance(0.3):
+            exponent = f"({self.at_run_time(self.integer(depth - 1)).text} & {self.random.choice((1, 3, 7))})"
+        return Value(f"({a.text} ** {exponent})", a.type)
 
     def rounded(self, depth: int) -> Value:
         """Return a real number rounded toward zero."""

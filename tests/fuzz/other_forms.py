@@ -33,6 +33,8 @@ class _Unfolder(ast.NodeTransformer):
         return node
 
     def visit_For(self, node: ast.For) -> ast.For:  # noqa: N802
+        if isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name):
+            node.iter = self.visit(node.iter)  # range(ti.cast(-1, ti.i32) % 4)
         node.body = [self.visit(statement) for statement in node.body]
         return node
 

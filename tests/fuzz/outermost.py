@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .arrays import ArrayInfo
+from .odd_forms import OddForms
 from .scalars import INTEGERS, Value, width
-from .statements import Access, Loop, Statements
+from .statements import Access, Loop
 
 
-class Outermost(Statements):
+class Outermost(OddForms):
     """The outermost statements of one kernel at a time."""
 
     shared: list[Value] = []
@@ -56,6 +57,7 @@ class Outermost(Statements):
         self.access = {array.name: self.access_of(array, shape, position) for array in self.arrays}
         self.access[self.array_of_totals(shape)] = Access(own=", ".join(position))
         result, self.result_type = self.result_type, None
+        self.begin_reduction()
 
         def body() -> None:
             self.begin_total()
@@ -66,6 +68,7 @@ class Outermost(Statements):
         total = self.total
         self.block(head, body, Loop(1, False), indices)
         self.total = total
+        self.reduced = None
         self.result_type = result
         self.serial, self.parallel = True, False
         self.access = {}
@@ -80,14 +83,22 @@ class Outermost(Statements):
         fitting = [array for array in self.arrays if array.shape == shape]
         kind = self.random.random()
         if fitting and kind < 0.3:
+            array = self.random.choice(fitting)
             names = [self.name("i") for _ in shape]
-            head = f"for {', '.join(names)} in {self.random.choice(fitting).name}:"
+            head = f"for {', '.join(names)} in {array.name}:"
+            if array.offset:
+                self.fixed |= set(names)
+                position = [f"{name} - ({shift})" for name, shift in zip(names, array.offset)]
+                return head, [Value(name, "i32") for name in names], position
         elif fitting and kind < 0.45:
-            name = self.name("I")
-            head, names = f"for {name} in ti.grouped({self.random.choice(fitting).name}):", []
+            name, array = self.name("I"), self.random.choice(fitting)
+            head, names = f"for {name} in ti.grouped({array.name}):", []
             self.fixed.add(name)
             position = [f"{name}[{axis}]" for axis in range(len(shape))]
             self.fixed |= set(position)
+            if array.offset:
+                indices = [Value(p, "i32") for p in position]
+                return head, indices, [f"{p} - ({shift})" for p, shift in zip(position, array.offset)]
             return head, [Value(p, "i32", float(n)) for p, n in zip(position, shape)], position
         elif len(shape) > 1 or kind < 0.6:
             names = [self.name("i") for _ in shape]
@@ -104,10 +115,10 @@ class Outermost(Statements):
                     [replace(v, bound=0.0) for v in values],
                     position,
                 )
-            head = f"for {', '.join(names)} in ti.ndrange({', '.join(map(str, shape))}):"
+            head = f"for {', '.join(names)} in ti.ndrange({', '.join(map(self.extent, shape))}):"
         else:
             names = [self.name("i")]
-            head = f"for {names[0]} in range({shape[0]}):"
+            head = f"for {names[0]} in range({self.extent(shape[0])}):"
         self.fixed |= set(names)
         return head, [Value(name, "i32", float(n)) for name, n in zip(names, shape)], names
 
@@ -115,7 +126,7 @@ class Outermost(Statements):
         """Decide how a loop over a shape uses an array."""
         kind = self.random.random()
         if array.shape == shape and kind < 0.6:
-            if self.chance(0.2) and len(shape) == 1:
+            if self.chance(0.2) and len(shape) == 1 and not array.offset:
                 return Access(own=f"{shape[0] - 1} - ({position[0]})")
             return Access(own=", ".join(position))
         is_atomic = array.dtype in INTEGERS and (width(array.dtype) >= 32 or self.dialect.narrow_atomics)

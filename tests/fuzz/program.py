@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from .arrays import ArrayInfo, contents, field_lines, sparse_lines
 from .dialects import DIALECTS, draw_policy
+from .odd_forms import offset_lines
 from .outermost import Outermost
 from .scalars import INTEGERS, NUMPY, REALS, Value, edge, is_real, real
 from .tensors import LIMIT, SHAPES
@@ -56,6 +57,7 @@ class Program(Outermost):
         self.structs: dict[str, list[Value]] = {}
         self.changers: list[tuple[str, str, str, bool]] = []
         self.logs = False
+        self.begin_odd_forms()
         self.functions: list[Function] = []
         self.in_kernel = False
         self.kernels: list[Kernel] = []
@@ -119,16 +121,21 @@ class Program(Outermost):
             return
         if shape and self.chance(0.35):
             made = values or f"np.zeros({whole}, np.{NUMPY[dtype]})"
+            clamps = self.dialect.clamps and self.chance(self.policy.odd)
             if self.chance(0.3):  # one of ours; the others are NumPy's
                 sizes = "".join(f"{extent}, " for extent in tensor)
                 kind = {0: "ti.ndarray", 1: "ti.Vector.ndarray", 2: "ti.Matrix.ndarray"}[len(tensor)]
                 make = (f"    {name} = {kind}({sizes}ti.{dtype}, shape={shape})", f"    {name}.from_numpy({made})")
-                self.arrays.append(ArrayInfo(name, "ndarray", dtype, shape, tensor, exact, make, None))
+                self.arrays.append(ArrayInfo(name, "ndarray", dtype, shape, tensor, exact, make, None, clamps=clamps))
                 return
-            self.arrays.append(ArrayInfo(name, "ndarray", dtype, shape, tensor, exact, (), made))
+            self.arrays.append(ArrayInfo(name, "ndarray", dtype, shape, tensor, exact, (), made, clamps=clamps))
             return
         make = field_lines(self.random, name, dtype, shape, element)
-        self.arrays.append(ArrayInfo(name, "field", dtype, shape, tensor, exact, make, values))
+        offset: tuple[int, ...] = ()
+        if shape and self.chance(self.policy.odd):
+            offset = tuple(self.random.randint(-5, 5) for _ in shape)
+            make = offset_lines(make, offset)
+        self.arrays.append(ArrayInfo(name, "field", dtype, shape, tensor, exact, make, values, offset=offset))
 
     def struct_lines(self) -> list[str]:
         """Return lines that make a struct type, and a field of it whose members are arrays."""
@@ -269,7 +276,8 @@ class Program(Outermost):
             if array.tensor:
                 name = "vector" if len(array.tensor) == 1 else "matrix"
                 dtype = f"ti.types.{name}({', '.join(map(str, array.tensor))}, {dtype})"
-            parameters.append(f"{array.name}: ti.types.ndarray(dtype={dtype}, ndim={len(array.shape)})")
+            clamp = ', boundary="clamp"' if array.clamps else ""
+            parameters.append(f"{array.name}: ti.types.ndarray(dtype={dtype}, ndim={len(array.shape)}{clamp})")
         for array in self.arrays:
             if array.kind == "field" and not array.member and self.chance(0.1):
                 parameters.append(f"{array.name}: ti.template()")
@@ -330,6 +338,7 @@ class Program(Outermost):
             for launch in kernel.launches:
                 call = f"{kernel.name}({', '.join(launch)})"
                 lines.append(f'    results.append(("{kernel.name}", {call}))' if kernel.result else f"    {call}")
+                lines += self.python_scope()
         if self.logs:
             lines.append('    results.append(("log", log.to_numpy()))')
         for array in self.arrays:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections import Counter
@@ -33,8 +34,10 @@ class Failure:
 
     @property
     def signature(self) -> str:
-        """What failures of one cause have in common: errors by their class."""
-        return f"{self.kind} {self.what.split(':')[0] if self.kind == 'error' else ''}".strip()
+        """What failures of one cause have in common: errors by the first words of their message."""
+        if self.kind != "error":
+            return self.kind
+        return "error " + re.sub("[0-9]+", "", self.what.split(". ")[0][:80])
 
 
 class Runner:

@@ -49,6 +49,10 @@ class Statements(Tensors):
     """Members of struct types, by name."""
     changers: list[tuple[str, str, str, bool]]
     """Functions that change their first argument: name, its type, that of the second, whether it is a `ti.ref`."""
+    more_statements: list[tuple[float, Callable[[], None]]] = []
+    """Further makers of statements, with their weights."""
+    reduced: Value | None = None
+    """The variable of the kernel that a parallel loop reduces: it is not in sight."""
 
     def reset(self) -> None:
         """Forget the last function."""
@@ -64,11 +68,12 @@ class Statements(Tensors):
         self.pure = False
         self.result_type: str | None = None
         self.parallel = False
+        self.reduced: Value | None = None
 
     # --- what is in sight
 
     def in_sight(self) -> Sequence[Value]:
-        return [value for scope in self.scopes for value in scope]
+        return [value for scope in self.scopes for value in scope if value is not self.reduced]
 
     def read(self, wanted: Callable[[str], bool], depth: int, exact: bool) -> Value | None:
         if self.pure:
@@ -114,6 +119,10 @@ class Statements(Tensors):
     def any_index(self, array: ArrayInfo, depth: int) -> str:
         if not array.shape:
             return "None"
+        if array.clamps and self.chance(0.5):  # any number is an index
+            return ", ".join(
+                self.as_type(self.at_run_time(self.integer(min(depth, 1))), "i32").text for _ in array.shape
+            )
         return ", ".join(self.small_index(extent, depth) for extent in array.shape)
 
     def small_index(self, extent: int, depth: int) -> str:
@@ -199,7 +208,7 @@ class Statements(Tensors):
         else:
             makers = [
                 (4, self.define), (4, self.assign), (2, self.augment), (5, self.store), (2, self.atomic), (1, self.leave),
-                (1, self.swap), (2, self.change_by_call),
+                (1, self.swap), (2, self.change_by_call), *self.more_statements,
             ]  # fmt: skip
             self.random.choices([m for _, m in makers], [w for w, _ in makers])[0]()
 
@@ -314,7 +323,7 @@ class Statements(Tensors):
 
     def augmented(self, type: str, is_plain: bool = True) -> str:
         """Return an operator and an operand for an integer variable or element of a type."""
-        operators = ("+=", "-=", "&=", "|=", "^=", "+=", "*=", "//=", "%=", "<<=", ">>=")
+        operators = ("+=", "-=", "&=", "|=", "^=", "+=", "*=", "//=", "%=", "<<=", ">>=", "**=")
         operator = self.random.choice(operators if is_plain else operators[:6])
         if operator in ("//=", "%="):
             if width(type) == 8 and not self.dialect.narrow_division:
@@ -322,6 +331,8 @@ class Statements(Tensors):
             return f"{operator} {self.divisor(1).text}"
         if operator in ("<<=", ">>="):
             return f"{operator} {self.random.randrange(width(type))}"
+        if operator == "**=":
+            return f"{operator} {self.random.randint(0, 5)}"
         return f"{operator} {self.changing(self.policy.depth, type)}"
 
     def changing(self, depth: int, type: str) -> str:

@@ -24,6 +24,10 @@ class Tensors(Expressions):
         """Return an element of an array of tensors that may be read here."""
         raise NotImplementedError
 
+    def odd_tensors(self, shape: tuple[int, ...], real: bool) -> list[tuple[float, Callable[..., Value]]]:
+        """Return further makers of tensors, with their weights."""
+        raise NotImplementedError
+
     def tensor_shape(self) -> tuple[int, ...]:
         """Return a shape, often one that is in sight."""
         found = [value.shape for value in self.in_sight() if value.shape]
@@ -44,6 +48,7 @@ class Tensors(Expressions):
             makers += [(1, self.tensor_division), (1, self.tensor_shift), (2, self.product)]
         if len(shape) == 2 and shape[0] == shape[1]:
             makers.append((1, self.transposed))
+        makers += self.odd_tensors(shape, real)
         make = self.random.choices([m for _, m in makers], [w for w, _ in makers])[0]
         return self.tensor_within(make(depth, shape, real, exact))
 

@@ -45,7 +45,6 @@ from .types import (
     element_of,
     f32,
     i32,
-    promote,
     u1,
     with_element,
 )
@@ -280,9 +279,6 @@ def operation_types(
     elements = [element_of(t) for t in types if t is not None]
     needed, result = entry.rule(elements, default_fp)
     shape = (entry.shape_rule or elementwise_shape)([t.shape if isinstance(t, Tensor) else () for t in types])
-    if name == "pow" and shape and result.is_integral:  # of a vector both operands have one type, as in Taichi
-        result = promote(*elements)
-        needed = (result, result)
     return needed, result, shape
 
 

@@ -1,4 +1,4 @@
-"""What an edit left out that the generated source needs for its threads: atomic operations, barriers.
+"""What an edit left out that the generated source needs for its threads: atomic operations, copies, barriers.
 
 A race may not show in any run of a comparison; so each is named, whether or not something differed.
 """
@@ -15,6 +15,8 @@ COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 ATOMIC = re.compile(
     r"\b(?:atomic\w*|__atomic_\w+|imageAtomic\w*|red_\w+|__sync_\w+)\s*\(|#pragma omp atomic|reduction\("
 )
+COPIES = re.compile(r"= start_sums_\w+\(|^ *join_sums_\w+\(", re.MULTILINE)
+"""Calls with which C's threads add to copies of an array in place of atomic operations."""
 BARRIERS = {
     "barriers": re.compile(
         r"\b(?:barrier|__syncthreads\w*|__syncwarp|subgroupBarrier|memoryBarrier\w*|groupMemoryBarrier)\s*\("
@@ -28,10 +30,11 @@ def dropped(name: str, generated: BackendModule, module: BackendModule) -> list[
     """Return remarks on atomic operations and barriers of which an edit has fewer."""
     old, new = (COMMENTS.sub("", each.source()) for each in (generated, module))
     notes = []
-    patterns = {"atomic operations": ATOMIC, **BARRIERS}
+    patterns = {"atomic operations": ATOMIC, "calls for copies that threads add to": COPIES, **BARRIERS}
     for what, pattern in patterns.items():
         before, after = len(pattern.findall(old)), len(pattern.findall(new))
         if after < before:
-            risk = "threads may lose each other's results" if pattern is ATOMIC else "threads may read too early"
+            is_sum = pattern in (ATOMIC, COPIES)
+            risk = "threads may lose each other's results" if is_sum else "threads may read too early"
             notes.append(f"`{name}` has {after} {what}, the generated source {before}: {risk}, whatever the runs gave")
     return notes

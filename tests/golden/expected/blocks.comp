@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 1b7c635d, blocks.py:11: sweep(dt: f32)
+// shadesmith 0.1.0, vulkan 891a554a, blocks.py:11: sweep(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -35,16 +35,12 @@ layout(push_constant, scalar) uniform Args {
 #define total(i, j) args.blocks.v[(i) * 4 + (j)].total
 
 // blocks.py:12  for i, j in velocity:
-void task(int i, int j) {
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index >= velocity_n0 * velocity_n1) return;
+    int i = int(index / 48 * 4 + index / 3 % 4), j = int(index / 12 % 4 * 3 + index % 3);
     // blocks.py:13  velocity[i, j].y -= 9.8 * dt
     velocity(i, j).y -= 9.8 * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
     // blocks.py:14  total[i // 4, j // 3] += velocity[i, j].norm() * mass[i, j]
     atomicAdd(total(i >> 2, j / 3), length(velocity(i, j)) * mass(i, j));
-}
-
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < velocity_n0 * velocity_n1) {
-        task(int(index / 48 * 4 + index / 3 % 4), int(index / 12 % 4 * 3 + index % 3));
-    }
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda db8432d0, blocks.py:11: sweep(dt: f32)
+// shadesmith 0.1.0, cuda c6fb6c50, blocks.py:11: sweep(dt: f32)
 
 #define BLOCK 128
 
@@ -36,16 +36,12 @@ struct Args {
 #define total(i, j) args.blocks[(i) * 4 + (j)].total
 
 // blocks.py:12  for i, j in velocity:
-__device__ inline void task(const Args &args, int i, int j) {
+extern "C" __global__ void __launch_bounds__(BLOCK) sweep_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index >= velocity_n0 * velocity_n1) return;
+    int i = index / 48 * 4 + index / 3 % 4, j = index / 12 % 4 * 3 + index % 3;
     // not atomic: no other iteration writes it (demote_atomics)
     velocity(i, j).y -= 9.8f * args.dt;  // :13
     // blocks.py:14  total[i // 4, j // 3] += velocity[i, j].norm() * mass[i, j]
     atomicAdd(&total(i >> 2, j / 3), length(velocity(i, j)) * mass(i, j));
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) sweep_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < velocity_n0 * velocity_n1) {
-        task(args, int(index / 48 * 4 + index / 3 % 4), int(index / 12 % 4 * 3 + index % 3));
-    }
 }

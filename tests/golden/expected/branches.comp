@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 08673cde, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
+// shadesmith 0.1.0, vulkan b90fbd43, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -15,7 +15,11 @@ layout(push_constant, scalar) uniform Args {
 #define a(i) args.a_data.v[i]
 
 // branches.py:5  for i in range(n):
-void task(int i) {
+void main() {
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index >= uint(max(args.n, 0))) return;
+    int i = int(index);
     int x = a(i);  // :6
     if (x < 0) {  // :7
         return;  // :8
@@ -35,10 +39,4 @@ void task(int i) {
         x += a(k);  // :18
     }
     a(i) = x;  // :19
-}
-
-void main() {
-    // an axis of the grid has at most 65,535 groups; the others are in further rows
-    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index < uint(max(args.n, 0))) task(int(index));
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda bdbe7d85, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
+// shadesmith 0.1.0, cuda 3e7032ad, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
 
 #define BLOCK 128
 
@@ -10,7 +10,10 @@ struct Args {
 #define a(i) args.a_data[i]
 
 // branches.py:5  for i in range(n):
-__device__ inline void task(const Args &args, int i) {
+extern "C" __global__ void __launch_bounds__(BLOCK) branches_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index >= unsigned(max(args.n, 0))) return;
+    int i = index;
     int x = a(i);  // :6
     if (x < 0) {  // :7
         return;  // :8
@@ -30,9 +33,4 @@ __device__ inline void task(const Args &args, int i) {
         x += unsigned(a(k));  // :18
     }
     a(i) = x;  // :19
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) branches_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < unsigned(max(args.n, 0))) task(args, int(index));
 }

@@ -1,5 +1,5 @@
 // ===== checked_0.comp
-// shadesmith 0.1.0, vulkan ceea2432, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
+// shadesmith 0.1.0, vulkan a77bba44, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -89,7 +89,7 @@ layout(push_constant, scalar) uniform Args {
 #define a(i, j) args.a_data.v[(i) * args.a_n1 + (j)]
 
 // task 0 of 2: serial
-void task() {
+void main() {
     // checked.py:5  first = a[n, n + 1]
     if (add_overflows_i32(args.n, 1)) {
         uint record = report_failure(args.report, 0u, 0u, 2u);
@@ -100,10 +100,6 @@ void task() {
     if (outside_2(args.report, 1u, 0u, args.n, args.n + 1, args.a_n0, args.a_n1)) return;
     float first = a(args.n, args.n + 1);
     args.temporaries.first = first;
-}
-
-void main() {
-    task();
 }
 
 // ===== checked_1.comp

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 19150c97, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
+// shadesmith 0.1.0, cuda 35ad309d, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
 
 #define BLOCK 128
 
@@ -91,7 +91,7 @@ __device__ inline bool outside_2(
     return true;
 }
 
-struct ivec3 { int x, y, z; };
+using ivec3 = int3;
 
 __device__ inline int at(ivec3 a, int index) { return index == 0 ? a.x : index == 1 ? a.y : a.z; }
 __device__ inline int sum(ivec3 a) { return unsigned(a.x) + unsigned(a.y) + unsigned(a.z); }
@@ -124,7 +124,7 @@ struct Args {
 #define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]
 
 // task 0 of 2: serial
-__device__ inline void task_0(const Args &args) {
+extern "C" __global__ void checked_0(const Args args) {
     // checked.py:5  first = a[n, n + 1]
     if (add_overflows_i32(args.n, 1)) {
         uint32_t record = report_failure(args.report, 0u, 0u, 2u);
@@ -135,10 +135,6 @@ __device__ inline void task_0(const Args &args) {
     if (outside_2(args.report, 1u, 0u, args.n, args.n + 1, args.a_n0, args.a_n1)) return;
     float first = a(args.n, args.n + 1);
     args.temporaries->first = first;
-}
-
-extern "C" __global__ void checked_0(const Args args) {
-    task_0(args);
 }
 
 // task 1 of 2: range_for over i

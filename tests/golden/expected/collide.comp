@@ -1,5 +1,5 @@
 // ===== collide_0.comp
-// shadesmith 0.1.0, vulkan db457e04, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 4a9f97ce, collide.py:9: collide(x: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -116,7 +116,10 @@ uint activate_pairs(int i, int j) {
 
 // task 0 of 4: range_for over i, j
 // collide.py:10  for i, j in ti.ndrange(100, 100):
-void task(int i, int j) {
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index >= 10000) return;
+    int i = int(index / 100), j = int(index % 100);
     if (i != j && abs(x(i) - x(j)) < 0.1) {  // :11
         // collide.py:12  near[i].append(j)
         int item = append_pairs(i);
@@ -127,13 +130,8 @@ void task(int i, int j) {
     }
 }
 
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < 10000u) task(int(index / 100), int(index % 100));
-}
-
 // ===== collide_1.comp
-// shadesmith 0.1.0, vulkan 8a0d4a0a, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 94b9b7d1, collide.py:9: collide(x: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -172,16 +170,12 @@ layout(push_constant, scalar) uniform Args {
 #define pairs_listed() args.pairs_pool.listed
 
 // task 1 of 4: serial, empties the list of pairs
-void task() {
+void main() {
     pairs_listed() = 0u;
 }
 
-void main() {
-    task();
-}
-
 // ===== collide_2.comp
-// shadesmith 0.1.0, vulkan ebe27716, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 1d747c20, collide.py:9: collide(x: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -223,7 +217,9 @@ layout(push_constant, scalar) uniform Args {
 #define pairs_list(i) args.pairs_list.v[i]
 
 // task 2 of 4: range_for, lists the items of pairs in pieces of 32
-void task(int i) {
+void main() {
+    int i = int(gl_GlobalInvocationID.x);
+    if (i >= 100) return;
     int pieces = (pairs_length(i) + 31) / 32;
     for (int piece = 0; piece < pieces; piece++) {
         uint position = atomicAdd(pairs_listed(), 1u);
@@ -231,13 +227,8 @@ void task(int i) {
     }
 }
 
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < 100u) task(int(index));
-}
-
 // ===== collide_3.comp
-// shadesmith 0.1.0, vulkan 7f147883, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 23ad9697, collide.py:9: collide(x: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -296,7 +287,7 @@ void task(int list_index, int item) {
 
 void main() {
     int extent_list_index = max(int(args.pairs_pool.listed), 0);
-    uint count = uint(extent_list_index) * 32u;
+    uint count = uint(extent_list_index) * 32;
     uint stride = gl_NumWorkGroups.x * BLOCK;
     for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index / 32), int(index % 32));

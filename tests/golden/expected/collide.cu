@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 90cbb0a1, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda 9d92e736, collide.py:9: collide(x: ndarray[f32, 1])
 
 #define BLOCK 128
 
@@ -112,7 +112,10 @@ __device__ inline uint32_t activate_pairs(const Args &args, int i, int j) {
 
 // task 0 of 4: range_for over i, j
 // collide.py:10  for i, j in ti.ndrange(100, 100):
-__device__ inline void task_0(const Args &args, int i, int j) {
+extern "C" __global__ void __launch_bounds__(BLOCK) collide_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index >= 10000) return;
+    int i = index / 100, j = index % 100;
     if (i != j && fabsf(x(i) - x(j)) < 0.1f) {  // :11
         // collide.py:12  near[i].append(j)
         int item = append_pairs(args, i);
@@ -123,32 +126,20 @@ __device__ inline void task_0(const Args &args, int i, int j) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK) collide_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 10000u) task_0(args, int(index / 100), int(index % 100));
-}
-
 // task 1 of 4: serial, empties the list of pairs
-__device__ inline void task_1(const Args &args) {
+extern "C" __global__ void collide_1(const Args args) {
     pairs_listed() = 0u;
 }
 
-extern "C" __global__ void collide_1(const Args args) {
-    task_1(args);
-}
-
 // task 2 of 4: range_for, lists the items of pairs in pieces of 32
-__device__ inline void task_2(const Args &args, int i) {
+extern "C" __global__ void __launch_bounds__(BLOCK) collide_2(const Args args) {
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i >= 100) return;
     int pieces = (pairs_length(i) + 31) / 32;
     for (int piece = 0; piece < pieces; piece++) {
         uint32_t position = atomicAdd(&pairs_listed(), 1u);
         pairs_list((int)position) = i * 2 + piece;
     }
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) collide_2(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 100u) task_2(args, int(index));
 }
 
 // task 3 of 4: range_for over near
@@ -164,7 +155,7 @@ __device__ inline void task_3(const Args &args, int list_index, int item) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) collide_3(const Args args) {
     int extent_list_index = max(int(args.pairs_pool->listed), 0);
-    unsigned count = unsigned(extent_list_index) * 32u;
+    unsigned count = unsigned(extent_list_index) * 32;
     unsigned stride = gridDim.x * BLOCK;
     for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_3(args, int(index / 32), int(index % 32));

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 9ab8fc3b, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
+// shadesmith 0.1.0, vulkan 8c87520f, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -32,7 +32,11 @@ layout(push_constant, scalar) uniform Args {
 #define flow(i) args.flow_data.v[i]
 
 // deposit.py:11  for p in range(x.shape[0]):
-void task(int p) {
+void main() {
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index >= uint(args.x_n0)) return;
+    int p = int(index);
     int i = int(x(p, 0)), j = int(x(p, 1));  // :12
     // deposit.py:14  momentum[i, j] += m * v
     atomicAdd(momentum(i, j).x, args.m * x(p, 2));
@@ -43,10 +47,4 @@ void task(int p) {
     // deposit.py:16  flow[i] += v.xy
     atomicAdd(flow(i).x, x(p, 2));
     atomicAdd(flow(i).y, x(p, 3));
-}
-
-void main() {
-    // an axis of the grid has at most 65,535 groups; the others are in further rows
-    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index < uint(args.x_n0)) task(int(index));
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda e9d83d96, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
+// shadesmith 0.1.0, cuda 5ba2d8f5, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
 
 #define BLOCK 128
 
@@ -26,8 +26,8 @@ __device__ inline void atomic_add_f32x4(float *address, float a, float b, float 
 #endif
 }
 
-struct alignas(8) vec2 { float x, y; };
-struct vec3 { float x, y, z; };
+using vec2 = float2;
+using vec3 = float3;
 
 struct Cell {
     vec3 momentum;
@@ -49,7 +49,10 @@ struct Args {
 #define flow(i) args.flow_data[i]
 
 // deposit.py:11  for p in range(x.shape[0]):
-__device__ inline void task(const Args &args, int p) {
+extern "C" __global__ void __launch_bounds__(BLOCK) deposit_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index >= unsigned(args.x_n0)) return;
+    int p = index;
     int i = (int)x(p, 0), j = (int)x(p, 1);  // :12
     // deposit.py:14  momentum[i, j] += m * v
     // deposit.py:15  mass[i, j] += m
@@ -57,9 +60,4 @@ __device__ inline void task(const Args &args, int p) {
         args.m);  // one instruction (vector_atomics)
     // deposit.py:16  flow[i] += v.xy
     atomic_add_f32x2(&flow(i).x, x(p, 2), x(p, 3));  // one instruction (vector_atomics)
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) deposit_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < unsigned(args.x_n0)) task(args, int(index));
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 1ba1965e, diffused.py:10: diffused(rate: f32)
+// shadesmith 0.1.0, vulkan 0d96dd5c, diffused.py:10: diffused(rate: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -29,7 +29,10 @@ layout(push_constant, scalar) uniform Args {
 #define w4(i, j) WriteF32x4(args.w_data).v[((i) * u_n1 + (j)) / 4]
 
 // diffused.py:11  for i, j in u:
-void task(int i, int j) {
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index >= u_n0 * (u_n1 / 4)) return;
+    int i = int(index / (u_n1 / 4)), j = int(index % (u_n1 / 4)) * 4;
     // four iterations at a time, by accesses of 16 bytes (wide_accesses)
     if (0 < i && i < n - 1 && 0 < j && j + 3 < m - 1) {
         // diffused.py:13  total = u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1]
@@ -46,9 +49,4 @@ void task(int i, int j) {
             }
         }
     }
-}
-
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < u_n0 * (u_n1 / 4)) task(int(index / (u_n1 / 4)), int(index % (u_n1 / 4)) * 4);
 }

@@ -1,11 +1,11 @@
-// shadesmith 0.1.0, cuda 4277d5be, diffused.py:10: diffused(rate: f32)
+// shadesmith 0.1.0, cuda 31a06290, diffused.py:10: diffused(rate: f32)
 
 #define BLOCK 128
 
 constexpr int u_n0 = 512, u_n1 = 256;  // shape of u, w
 constexpr int n = 512, m = 256;  // captured
 
-struct alignas(16) vec4 { float x, y, z, w; };
+using vec4 = float4;
 
 __device__ inline vec4 operator+(vec4 a, vec4 b) {
     return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
@@ -29,7 +29,10 @@ struct Args {
 #define w4(i, j) (*(vec4 *)&args.w_data[(i) * u_n1 + (j)])
 
 // diffused.py:11  for i, j in u:
-__device__ inline void task(const Args &args, int i, int j) {
+extern "C" __global__ void __launch_bounds__(BLOCK) diffused_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index >= u_n0 * (u_n1 / 4)) return;
+    int i = index / (u_n1 / 4), j = index % (u_n1 / 4) * 4;
     // four iterations at a time, by accesses of 16 bytes (wide_accesses)
     if (0 < i && i < n - 1 && 0 < j && j + 3 < m - 1) {
         // diffused.py:13  total = u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1]
@@ -46,9 +49,4 @@ __device__ inline void task(const Args &args, int i, int j) {
             }
         }
     }
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) diffused_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < u_n0 * (u_n1 / 4)) task(args, int(index / (u_n1 / 4)), int(index % (u_n1 / 4)) * 4);
 }

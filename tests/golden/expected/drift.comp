@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan e50098af, drift.py:28: drift(dt: f32, axis: i32)
+// shadesmith 0.1.0, vulkan 09d640a2, drift.py:28: drift(dt: f32, axis: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -39,7 +39,9 @@ layout(push_constant, scalar) uniform Args {
 #define velocity_z(i) args.velocity.v[0].z[i]
 
 // drift.py:29  for i in position:
-void task(int i) {
+void main() {
+    int i = int(gl_GlobalInvocationID.x);
+    if (i >= position_n0) return;
     // drift.py:30  velocity[i] -= 0.1 * velocity[i] * dt
     // not atomic: no other iteration writes it (demote_atomics)
     velocity_x(i) -= 0.1 * velocity_x(i) * args.dt;
@@ -68,9 +70,4 @@ void task(int i) {
         velocity_y(i) *= product;
         velocity_z(i) *= product;
     }
-}
-
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < position_n0) task(int(index));
 }

@@ -1,10 +1,10 @@
-// shadesmith 0.1.0, cuda f63bf29f, drift.py:28: drift(dt: f32, axis: i32)
+// shadesmith 0.1.0, cuda 54084830, drift.py:28: drift(dt: f32, axis: i32)
 
 #define BLOCK 128
 
 constexpr int position_n0 = 100000;  // position.shape[0]
 
-struct vec3 { float x, y, z; };
+using vec3 = float3;
 
 __device__ inline float length(vec3 a) { return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z); }
 
@@ -37,7 +37,9 @@ struct Args {
 #define velocity_z(i) args.velocity->z[i]
 
 // drift.py:29  for i in position:
-__device__ inline void task(const Args &args, int i) {
+extern "C" __global__ void __launch_bounds__(BLOCK) drift_0(const Args args) {
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i >= position_n0) return;
     // drift.py:30  velocity[i] -= 0.1 * velocity[i] * dt
     // not atomic: no other iteration writes it (demote_atomics)
     velocity_x(i) -= 0.1f * velocity_x(i) * args.dt;
@@ -66,9 +68,4 @@ __device__ inline void task(const Args &args, int i) {
         velocity_y(i) *= product;
         velocity_z(i) *= product;
     }
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) drift_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < position_n0) task(args, int(index));
 }

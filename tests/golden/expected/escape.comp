@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 612457f2, escape.py:4:
+// shadesmith 0.1.0, vulkan 50acb61c, escape.py:4:
 // escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -20,7 +20,11 @@ layout(push_constant, scalar) uniform Args {
 #define pixels(i, j) args.pixels_data.v[(i) * args.pixels_n1 + (j)]
 
 // escape.py:5  for i, j in pixels:
-void task(int i, int j) {
+void main() {
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index >= uint(args.pixels_n0) * uint(args.pixels_n1)) return;
+    int i = int(index / args.pixels_n1), j = int(index % args.pixels_n1);
     // escape.py:6  c = ti.Vector([-0.8, ti.cos(t) * 0.2])
     vec2 c = vec2(-0.8, cos(args.t) * 0.2);
     // escape.py:7  z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
@@ -33,12 +37,4 @@ void task(int i, int j) {
         iterations += 1;  // :11
     }
     pixels(i, j) = 1.0 - iterations * 0.02;  // :12
-}
-
-void main() {
-    // an axis of the grid has at most 65,535 groups; the others are in further rows
-    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index < uint(args.pixels_n0) * uint(args.pixels_n1)) {
-        task(int(index / args.pixels_n1), int(index % args.pixels_n1));
-    }
 }

@@ -1,8 +1,8 @@
-// shadesmith 0.1.0, cuda 3d0360da, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
+// shadesmith 0.1.0, cuda ad1d2f88, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 
 #define BLOCK 128
 
-struct vec2 { float x, y; };
+using vec2 = float2;
 
 __device__ inline vec2 operator+(vec2 a, vec2 b) { return {a.x + b.x, a.y + b.y}; }
 __device__ inline vec2 operator*(vec2 a, float b) { return {a.x * b, a.y * b}; }
@@ -19,7 +19,10 @@ struct Args {
 #define pixels(i, j) args.pixels_data[(long long)(i) * args.pixels_n1 + (j)]
 
 // escape.py:5  for i, j in pixels:
-__device__ inline void task(const Args &args, int i, int j) {
+extern "C" __global__ void __launch_bounds__(BLOCK) escape_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index >= unsigned(args.pixels_n0) * unsigned(args.pixels_n1)) return;
+    int i = index / args.pixels_n1, j = index % args.pixels_n1;
     // escape.py:6  c = ti.Vector([-0.8, ti.cos(t) * 0.2])
     vec2 c = {-0.8f, cosf(args.t) * 0.2f};
     // escape.py:7  z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
@@ -32,11 +35,4 @@ __device__ inline void task(const Args &args, int i, int j) {
         iterations += 1;  // :11
     }
     pixels(i, j) = 1.0f - iterations * 0.02f;  // :12
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) escape_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < unsigned(args.pixels_n0) * unsigned(args.pixels_n1)) {
-        task(args, int(index / args.pixels_n1), int(index % args.pixels_n1));
-    }
 }

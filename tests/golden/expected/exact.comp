@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan a761abe4, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan c80ba9c4, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -87,7 +87,11 @@ layout(push_constant, scalar) uniform Args {
 #define b4(i) F32x4(args.b_data).v[(i) / 4]
 
 // exact.py:5  for i in a:
-void task(int i) {
+void main() {
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index >= (uint(args.a_n) + 3u) / 4u) return;
+    int i = int(index) * 4;
     // four iterations at a time, by accesses of 16 bytes (wide_accesses)
     if (uvec2(args.a_data).x % 16u == 0u && uvec2(args.b_data).x % 16u == 0u && i <= args.a_n - 4) {
         // exact.py:6  a[i] = a[i] / b[i] + 1
@@ -99,10 +103,4 @@ void task(int i) {
             a(ii) = div_f32(a(ii), b(ii)) + 1.0;
         }
     }
-}
-
-void main() {
-    // an axis of the grid has at most 65,535 groups; the others are in further rows
-    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index < (uint(args.a_n) + 3u) / 4u) task(int(index) * 4);
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan d1f411ca, fall.py:11: fall(dt: f32, gravity: f32[3])
+// shadesmith 0.1.0, vulkan d43a7915, fall.py:11: fall(dt: f32, gravity: f32[3])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -18,7 +18,9 @@ layout(push_constant, scalar) uniform Args {
 #define x(i) args.x_data.v[i]
 
 // fall.py:12  for i in range(1024):
-void task(int i) {
+void main() {
+    int i = int(gl_GlobalInvocationID.x);
+    if (i >= 1024) return;
     // fall.py:13  v[i] += dt * gravity
     v(i) += args.dt * args.gravity;  // not atomic: no other iteration writes it (demote_atomics)
     x(i) += args.dt * v(i);  // :14, not atomic: no other iteration writes it (demote_atomics)
@@ -26,9 +28,4 @@ void task(int i) {
         x(i).y = 0.0;  // :16
         v(i).y *= -0.5;  // :17
     }
-}
-
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < 1024u) task(int(index));
 }

@@ -1,8 +1,8 @@
-// shadesmith 0.1.0, cuda 8a4d2b78, fall.py:11: fall(dt: f32, gravity: f32[3])
+// shadesmith 0.1.0, cuda d70dcc75, fall.py:11: fall(dt: f32, gravity: f32[3])
 
 #define BLOCK 128
 
-struct vec3 { float x, y, z; };
+using vec3 = float3;
 
 __device__ inline vec3 operator+(vec3 a, vec3 b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
 
@@ -23,7 +23,9 @@ struct Args {
 #define x(i) args.x_data[i]
 
 // fall.py:12  for i in range(1024):
-__device__ inline void task(const Args &args, int i) {
+extern "C" __global__ void __launch_bounds__(BLOCK) fall_0(const Args args) {
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i >= 1024) return;
     // fall.py:13  v[i] += dt * gravity
     v(i) += args.dt * args.gravity;  // not atomic: no other iteration writes it (demote_atomics)
     x(i) += args.dt * v(i);  // :14, not atomic: no other iteration writes it (demote_atomics)
@@ -31,9 +33,4 @@ __device__ inline void task(const Args &args, int i) {
         x(i).y = 0.0f;  // :16
         v(i).y *= -0.5f;  // :17
     }
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) fall_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 1024u) task(args, int(index));
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 022abf71, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, vulkan ef642fda, gradient_of_energy.py:10: energy_grad()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -25,7 +25,9 @@ layout(push_constant, scalar) uniform Args {
 #define loss_grad() args.loss_grad_data.v[0]
 
 // gradient_of_energy.py:11  for i in x:
-void task(int j) {
+void main() {
+    int j = int(gl_GlobalInvocationID.x);
+    if (j >= x_n0) return;
     vec2 x_adj = vec2(0.0);
     for (int i = 0; i < x_n0; i++) {  // adjoint of :11
         if (i != j) {  // :14
@@ -46,9 +48,4 @@ void task(int j) {
         }
     }
     x_grad(j) += x_adj;
-}
-
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < x_n0) task(int(index));
 }

@@ -1,11 +1,11 @@
-// shadesmith 0.1.0, cuda bc186426, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, cuda 40beec0b, gradient_of_energy.py:10: energy_grad()
 
 #define BLOCK 128
 
 constexpr int x_n0 = 64;  // shape of x, x_grad
 constexpr int N = 64;  // captured
 
-struct alignas(8) vec2 { float x, y; };
+using vec2 = float2;
 
 __device__ inline vec2 &operator+=(vec2 &a, vec2 b) { return a = {a.x + b.x, a.y + b.y}; }
 __device__ inline float dot(vec2 a, vec2 b) { return a.x * b.x + a.y * b.y; }
@@ -23,7 +23,9 @@ struct Args {
 #define loss_grad() args.loss_grad_data[0]
 
 // gradient_of_energy.py:11  for i in x:
-__device__ inline void task(const Args &args, int j) {
+extern "C" __global__ void __launch_bounds__(BLOCK) energy_grad_0(const Args args) {
+    int j = blockIdx.x * BLOCK + threadIdx.x;
+    if (j >= x_n0) return;
     vec2 x_adj = {0.0f, 0.0f};
     for (int i = 0; i < x_n0; i++) {  // adjoint of :11
         if (i != j) {  // :14
@@ -44,9 +46,4 @@ __device__ inline void task(const Args &args, int j) {
         }
     }
     x_grad(j) += x_adj;
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) energy_grad_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < x_n0) task(args, int(index));
 }

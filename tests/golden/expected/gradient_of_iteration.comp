@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 86ed1caf, gradient_of_iteration.py:8: iterate_grad(n: i32)
+// shadesmith 0.1.0, vulkan 23f4b21a, gradient_of_iteration.py:8: iterate_grad(n: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -33,7 +33,9 @@ layout(push_constant, scalar) uniform Args {
 #define y_grad(i) args.y_grad_data.v[i]
 
 // gradient_of_iteration.py:9  for i in x:
-void task(int i) {
+void main() {
+    int i = int(gl_GlobalInvocationID.x);
+    if (i >= x_n0) return;
     float a = x(i);  // :10
     // gradient_of_iteration.py:11  for _ in range(n):
     int stride = (max(args.n, 1) - 1) / 64 + 1;
@@ -60,9 +62,4 @@ void task(int i) {
     }
     x_grad(i) += a_adj;  // adjoint of :10
     y_grad(i) = 0.0;
-}
-
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < x_n0) task(int(index));
 }

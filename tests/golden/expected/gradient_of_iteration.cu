@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda d734157c, gradient_of_iteration.py:8: iterate_grad(n: i32)
+// shadesmith 0.1.0, cuda 7cb0329d, gradient_of_iteration.py:8: iterate_grad(n: i32)
 
 #define BLOCK 128
 
@@ -18,7 +18,9 @@ struct Args {
 #define y_grad(i) args.y_grad_data[i]
 
 // gradient_of_iteration.py:9  for i in x:
-__device__ inline void task(const Args &args, int i) {
+extern "C" __global__ void __launch_bounds__(BLOCK) iterate_grad_0(const Args args) {
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i >= x_n0) return;
     float a = x(i);  // :10
     // gradient_of_iteration.py:11  for _ in range(n):
     int stride = (max(args.n, 1) - 1) / 64 + 1;
@@ -45,9 +47,4 @@ __device__ inline void task(const Args &args, int i) {
     }
     x_grad(i) += a_adj;  // adjoint of :10
     y_grad(i) = 0.0f;
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) iterate_grad_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < x_n0) task(args, int(index));
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan bd4cb184, gradient_of_saxpy.py:5:
+// shadesmith 0.1.0, vulkan 2a13b715, gradient_of_saxpy.py:5:
 // saxpy_grad(a: f32, x: ndarray[f32, 1], y: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -26,7 +26,11 @@ layout(push_constant, scalar) uniform Args {
 #define y_grad4(i) F32x4(args.y_grad_data).v[(i) / 4]
 
 // gradient_of_saxpy.py:6  for i in x:
-void task(int i) {
+void main() {
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index >= (uint(args.x_n) + 3u) / 4u) return;
+    int i = int(index) * 4;
     // four iterations at a time, by accesses of 16 bytes (wide_accesses)
     if (uvec2(args.x_data).x % 16u == 0u && uvec2(args.y_grad_data).x % 16u == 0u
         && uvec2(args.x_grad_data).x % 16u == 0u && i <= args.x_n - 4) {
@@ -39,10 +43,4 @@ void task(int i) {
             x_grad(ii) += 2.0 * y_grad(ii) * (args.a * x(ii));
         }
     }
-}
-
-void main() {
-    // an axis of the grid has at most 65,535 groups; the others are in further rows
-    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index < (uint(args.x_n) + 3u) / 4u) task(int(index) * 4);
 }

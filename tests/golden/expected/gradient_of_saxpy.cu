@@ -1,9 +1,9 @@
-// shadesmith 0.1.0, cuda 561dc1f4, gradient_of_saxpy.py:5:
+// shadesmith 0.1.0, cuda 176f88db, gradient_of_saxpy.py:5:
 // saxpy_grad(a: f32, x: ndarray[f32, 1], y: ndarray[f32, 1])
 
 #define BLOCK 128
 
-struct alignas(16) vec4 { float x, y, z, w; };
+using vec4 = float4;
 
 __device__ inline vec4 &operator+=(vec4 &a, vec4 b) {
     return a = {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
@@ -31,7 +31,10 @@ struct Args {
 #define y_grad4(i) (*(const vec4 *)&args.y_grad_data[i])
 
 // gradient_of_saxpy.py:6  for i in x:
-__device__ inline void task(const Args &args, int i) {
+extern "C" __global__ void __launch_bounds__(BLOCK) saxpy_grad_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index >= (unsigned(args.x_n) + 3u) / 4u) return;
+    int i = index * 4;
     // four iterations at a time, by accesses of 16 bytes (wide_accesses)
     if ((size_t)args.x_data % 16 == 0 && (size_t)args.y_grad_data % 16 == 0
         && (size_t)args.x_grad_data % 16 == 0 && i <= args.x_n - 4) {
@@ -44,9 +47,4 @@ __device__ inline void task(const Args &args, int i) {
             x_grad(ii) += 2.0f * y_grad(ii) * (args.a * x(ii));
         }
     }
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) saxpy_grad_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < (unsigned(args.x_n) + 3u) / 4u) task(args, int(index) * 4);
 }

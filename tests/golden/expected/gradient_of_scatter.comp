@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan e309f5ce, gradient_of_scatter.py:10: scatter_grad()
+// shadesmith 0.1.0, vulkan 36f936ec, gradient_of_scatter.py:10: scatter_grad()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -29,7 +29,9 @@ layout(push_constant, scalar) uniform Args {
 #define momentum_grad(i, j) args.momentum_grad_data.v[(i) * momentum_grad_n1 + (j)]
 
 // gradient_of_scatter.py:11  for p in x:
-void task(int p) {
+void main() {
+    int p = int(gl_GlobalInvocationID.x);
+    if (p >= x_n0) return;
     // gradient_of_scatter.py:12  base = (x[p] * N - 0.5).cast(int)
     ivec2 base = ivec2(float(N) * x(p) - 0.5);
     vec2 fx = float(N) * x(p) - vec2(base);  // :13
@@ -57,9 +59,4 @@ void task(int p) {
         - 2.0 * fx_difference_1 * vec2(w_adj[0][1], w_adj[1][1])
         - fx_difference * vec2(w_adj[0][0], w_adj[1][0]);
     x_grad(p) += float(N) * fx_adj;  // adjoint of :12
-}
-
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < x_n0) task(int(index));
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 8c926947, gradient_of_scatter.py:10: scatter_grad()
+// shadesmith 0.1.0, cuda a0b7552c, gradient_of_scatter.py:10: scatter_grad()
 
 #define BLOCK 128
 
@@ -6,9 +6,9 @@ constexpr int x_n0 = 256;  // shape of x, v, x_grad, v_grad
 constexpr int momentum_grad_n1 = 64;  // shape of momentum_grad
 constexpr int N = 64;  // captured
 
-struct alignas(8) vec2 { float x, y; };
+using vec2 = float2;
 struct mat2x3 { float m[3][2]; };  // 3 rows of 2
-struct ivec2 { int x, y; };
+using ivec2 = int2;
 
 __device__ inline vec2 &operator+=(vec2 &a, vec2 b) { return a = {a.x + b.x, a.y + b.y}; }
 __device__ inline float dot(vec2 a, vec2 b) { return a.x * b.x + a.y * b.y; }
@@ -33,7 +33,9 @@ struct Args {
 #define momentum_grad(i, j) args.momentum_grad_data[(i) * momentum_grad_n1 + (j)]
 
 // gradient_of_scatter.py:11  for p in x:
-__device__ inline void task(const Args &args, int p) {
+extern "C" __global__ void __launch_bounds__(BLOCK) scatter_grad_0(const Args args) {
+    int p = blockIdx.x * BLOCK + threadIdx.x;
+    if (p >= x_n0) return;
     // gradient_of_scatter.py:12  base = (x[p] * N - 0.5).cast(int)
     ivec2 base = {(int)((float)N * x(p).x - 0.5f), (int)((float)N * x(p).y - 0.5f)};
     // gradient_of_scatter.py:13  fx = x[p] * N - base
@@ -64,9 +66,4 @@ __device__ inline void task(const Args &args, int p) {
         - 2.0f * fx_difference_1 * vec2{w_adj.m[1][0], w_adj.m[1][1]}
         - fx_difference * vec2{w_adj.m[0][0], w_adj.m[0][1]};
     x_grad(p) += (float)N * fx_adj;  // adjoint of :12
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) scatter_grad_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < x_n0) task(args, int(index));
 }

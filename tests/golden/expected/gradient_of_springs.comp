@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan a042b370, gradient_of_springs.py:11: springs_grad()
+// shadesmith 0.1.0, vulkan ef7d33f9, gradient_of_springs.py:11: springs_grad()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -38,7 +38,9 @@ layout(push_constant, scalar) uniform Args {
 #define energy_grad() args.energy_grad_data.v[0]
 
 // gradient_of_springs.py:12  for s in ends:
-void task(int s) {
+void main() {
+    int s = int(gl_GlobalInvocationID.x);
+    if (s >= ends_n0) return;
     // gradient_of_springs.py:13  d = x[ends[s][0]] - x[ends[s][1]]
     int ends_s = ends(s).x, ends_s_1 = ends(s).y;
     vec2 d = x(ends_s) - x(ends_s_1);
@@ -56,9 +58,4 @@ void task(int s) {
     atomicAdd(x_grad(ends_s_1).y, -d_adj.y);
     atomicAdd(x_grad(ends_s).x, d_adj.x);
     atomicAdd(x_grad(ends_s).y, d_adj.y);
-}
-
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < ends_n0) task(int(index));
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 568e7133, gradient_of_springs.py:11: springs_grad()
+// shadesmith 0.1.0, cuda fcf7c539, gradient_of_springs.py:11: springs_grad()
 
 #define BLOCK 128
 
@@ -15,8 +15,8 @@ __device__ inline void atomic_add_f32x2(float *address, float a, float b) {
 #endif
 }
 
-struct alignas(8) vec2 { float x, y; };
-struct alignas(8) ivec2 { int x, y; };
+using vec2 = float2;
+using ivec2 = int2;
 
 __device__ inline vec2 operator*(float a, vec2 b) { return {a * b.x, a * b.y}; }
 __device__ inline float length(vec2 a) { return sqrtf(a.x * a.x + a.y * a.y); }
@@ -43,7 +43,9 @@ struct Args {
 #define energy_grad() args.energy_grad_data[0]
 
 // gradient_of_springs.py:12  for s in ends:
-__device__ inline void task(const Args &args, int s) {
+extern "C" __global__ void __launch_bounds__(BLOCK) springs_grad_0(const Args args) {
+    int s = blockIdx.x * BLOCK + threadIdx.x;
+    if (s >= ends_n0) return;
     // gradient_of_springs.py:13  d = x[ends[s][0]] - x[ends[s][1]]
     int ends_s = ends(s).x, ends_s_1 = ends(s).y;
     vec2 d = x(ends_s) - x(ends_s_1);
@@ -59,9 +61,4 @@ __device__ inline void task(const Args &args, int s) {
     // adjoint of :13
     atomic_add_f32x2(&x_grad(ends_s_1).x, -d_adj.x, -d_adj.y);  // one instruction (vector_atomics)
     atomic_add_f32x2(&x_grad(ends_s).x, d_adj.x, d_adj.y);
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) springs_grad_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < ends_n0) task(args, int(index));
 }

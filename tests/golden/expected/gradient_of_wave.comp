@@ -1,5 +1,5 @@
 // ===== wave_grad_0.comp
-// shadesmith 0.1.0, vulkan e0e33456, gradient_of_wave.py:9: wave_grad(t: i32)
+// shadesmith 0.1.0, vulkan d363141f, gradient_of_wave.py:9: wave_grad(t: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -20,7 +20,10 @@ layout(push_constant, scalar) uniform Args {
 
 // task 0 of 2: range_for over i, j
 // gradient_of_wave.py:10  for i, j in ti.ndrange((1, N - 1), (1, N - 1)):
-void task(int i, int j) {
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index >= u_grad_n1 * u_grad_n2) return;
+    int i = int(index / u_grad_n2), j = int(index % u_grad_n2);
     float u_adj = 0.0;
     // adjoint of :10
     bool both = i >= 1 && i < N - 1;
@@ -44,13 +47,8 @@ void task(int i, int j) {
     u_grad(args.t, i, j) += u_adj;
 }
 
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < u_grad_n1 * u_grad_n2) task(int(index / u_grad_n2), int(index % u_grad_n2));
-}
-
 // ===== wave_grad_1.comp
-// shadesmith 0.1.0, vulkan 17fcd279, gradient_of_wave.py:9: wave_grad(t: i32)
+// shadesmith 0.1.0, vulkan 87893b11, gradient_of_wave.py:9: wave_grad(t: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -71,14 +69,12 @@ layout(push_constant, scalar) uniform Args {
 
 // task 1 of 2: range_for over i, j
 // gradient_of_wave.py:10  for i, j in ti.ndrange((1, N - 1), (1, N - 1)):
-void task(int i, int j) {
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index >= (N - 2) * (N - 2)) return;
+    int i = 1 + int(index / (N - 2)), j = 1 + int(index % (N - 2));
     // adjoint of gradient_of_wave.py:12  u[t + 1, i, j] = 2 * u[t, i, j] - u[t - 1, i, j] + 0.1 *
     //     laplacian
     u_grad(args.t - 1, i, j) -= u_grad(args.t + 1, i, j);
     u_grad(args.t + 1, i, j) = 0.0;
-}
-
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < (N - 2) * (N - 2)) task(1 + int(index / (N - 2)), 1 + int(index % (N - 2)));
 }

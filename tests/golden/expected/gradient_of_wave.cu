@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 94f5cd7f, gradient_of_wave.py:9: wave_grad(t: i32)
+// shadesmith 0.1.0, cuda 383100b0, gradient_of_wave.py:9: wave_grad(t: i32)
 
 #define BLOCK 128
 
@@ -14,7 +14,10 @@ struct Args {
 
 // task 0 of 2: range_for over i, j
 // gradient_of_wave.py:10  for i, j in ti.ndrange((1, N - 1), (1, N - 1)):
-__device__ inline void task_0(const Args &args, int i, int j) {
+extern "C" __global__ void __launch_bounds__(BLOCK) wave_grad_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index >= u_grad_n1 * u_grad_n2) return;
+    int i = index / u_grad_n2, j = index % u_grad_n2;
     float u_adj = 0.0f;
     // adjoint of :10
     bool both = i >= 1 && i < N - 1;
@@ -38,21 +41,14 @@ __device__ inline void task_0(const Args &args, int i, int j) {
     u_grad(args.t, i, j) += u_adj;
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK) wave_grad_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < u_grad_n1 * u_grad_n2) task_0(args, int(index / u_grad_n2), int(index % u_grad_n2));
-}
-
 // task 1 of 2: range_for over i, j
 // gradient_of_wave.py:10  for i, j in ti.ndrange((1, N - 1), (1, N - 1)):
-__device__ inline void task_1(const Args &args, int i, int j) {
+extern "C" __global__ void __launch_bounds__(BLOCK) wave_grad_1(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index >= (N - 2) * (N - 2)) return;
+    int i = 1 + index / (N - 2), j = 1 + index % (N - 2);
     // adjoint of gradient_of_wave.py:12  u[t + 1, i, j] = 2 * u[t, i, j] - u[t - 1, i, j] + 0.1 *
     //     laplacian
     u_grad(args.t - 1, i, j) -= u_grad(args.t + 1, i, j);
     u_grad(args.t + 1, i, j) = 0.0f;
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) wave_grad_1(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < (N - 2) * (N - 2)) task_1(args, 1 + int(index / (N - 2)), 1 + int(index % (N - 2)));
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 5e49b1d5, gravity.py:11: gravity(dt: f32)
+// shadesmith 0.1.0, cuda 7f2a3606, gravity.py:11: gravity(dt: f32)
 
 #define BLOCK 128
 
@@ -12,7 +12,7 @@ __device__ inline float normal_rsqrt_f32(float x) {
     return y;
 }
 
-struct vec3 { float x, y, z; };
+using vec3 = float3;
 
 __device__ inline vec3 &operator+=(vec3 &a, vec3 b) {
     return a = {a.x + b.x, a.y + b.y, a.z + b.z};

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 5eb51328, length.py:4: length(x: f32, y: f32)
+// shadesmith 0.1.0, vulkan f60611b4, length.py:4: length(x: f32, y: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -14,11 +14,7 @@ layout(push_constant, scalar) uniform Args {
     float y;        // y: f32
 } args;
 
-void task() {
+void main() {
     // length.py:5  return ti.sqrt(x * x + y * y)
     args.result.value = sqrt(args.x * args.x + args.y * args.y);
-}
-
-void main() {
-    task();
 }

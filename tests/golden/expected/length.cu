@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 480bac6c, length.py:4: length(x: f32, y: f32)
+// shadesmith 0.1.0, cuda 876330db, length.py:4: length(x: f32, y: f32)
 
 struct Result {
     float value;  // f32
@@ -10,11 +10,7 @@ struct Args {
     float y;         // y: f32
 };
 
-__device__ inline void task(const Args &args) {
+extern "C" __global__ void length_0(const Args args) {
     // length.py:5  return ti.sqrt(x * x + y * y)
     args.result->value = sqrtf(args.x * args.x + args.y * args.y);
-}
-
-extern "C" __global__ void length_0(const Args args) {
-    task(args);
 }

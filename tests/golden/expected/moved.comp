@@ -1,5 +1,5 @@
 // ===== swap_0.comp
-// shadesmith 0.1.0, vulkan 4f8741fb, moved.py:9: swap(n: i32)
+// shadesmith 0.1.0, vulkan 8bf99fca, moved.py:9: swap(n: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -49,17 +49,15 @@ layout(push_constant, scalar) uniform Args {
 
 // task 0 of 2: range_for over columns
 // moved.py:10  for i, j in columns:
-void task(int i, int j) {
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index >= 60) return;
+    int i = -3 + int(index % 6), j = 2 + int(index / 6);
     columns(i, j) = tiles(i, j);  // :11
 }
 
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < 60u) task(-3 + int(index % 6), 2 + int(index / 6));
-}
-
 // ===== swap_1.comp
-// shadesmith 0.1.0, vulkan 70bf35a6, moved.py:9: swap(n: i32)
+// shadesmith 0.1.0, vulkan 925553fc, moved.py:9: swap(n: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -131,7 +129,10 @@ layout(push_constant, scalar) uniform Args {
 
 // task 1 of 2: range_for over tiles
 // moved.py:12  for i, j in tiles:
-void task(int i, int j, uint index) {
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index >= 60) return;
+    int i = -3 + int(index / 20 * 2 + index / 2 % 2), j = 2 + int(index / 4 % 5 * 2 + index % 2);
     // moved.py:13  tiles[i, j] = columns[n - i, j]
     if (args.n - i < -3 || args.n - i >= 3 || j < 2 || j >= 12) {
         uint record = report_failure(args.report, 0u, index, 4u);
@@ -142,12 +143,4 @@ void task(int i, int j, uint index) {
         return;
     }
     tiles(i, j) = columns(args.n - i, j);
-}
-
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < 60u) {
-        task(-3 + int(index / 20 * 2 + index / 2 % 2), 2 + int(index / 4 % 5 * 2 + index % 2),
-            index);
-    }
 }

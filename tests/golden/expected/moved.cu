@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 1aeba6f5, moved.py:9: swap(n: i32)
+// shadesmith 0.1.0, cuda 4ba2e2fa, moved.py:9: swap(n: i32)
 
 #define BLOCK 128
 
@@ -66,13 +66,11 @@ struct Args {
 
 // task 0 of 2: range_for over columns
 // moved.py:10  for i, j in columns:
-__device__ inline void task_0(const Args &args, int i, int j) {
-    columns(i, j) = tiles(i, j);  // :11
-}
-
 extern "C" __global__ void __launch_bounds__(BLOCK) swap_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 60u) task_0(args, -3 + int(index % 6), 2 + int(index / 6));
+    if (index >= 60) return;
+    int i = -3 + index % 6, j = 2 + index / 6;
+    columns(i, j) = tiles(i, j);  // :11
 }
 
 // task 1 of 2: range_for over tiles
@@ -92,7 +90,7 @@ __device__ inline void task_1(const Args &args, int i, int j, uint32_t index) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) swap_1(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 60u) {
+    if (index < 60) {
         task_1(args, -3 + int(index / 20 * 2 + index / 2 % 2),
             2 + int(index / 4 % 5 * 2 + index % 2), index);
     }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 9c2fc529, names.py:5:
+// shadesmith 0.1.0, vulkan f2a85126, names.py:5:
 // names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -21,7 +21,11 @@ layout(push_constant, scalar) uniform Args {
 #define float_(i) args.float_data.v[i]
 
 // names.py:6  for i in ψ:
-void task(int i) {
+void main() {
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index >= uint(args.psi_n)) return;
+    int i = int(index);
     // names.py:7  λ = ψ[i] * step
     vec3 lambda = psi(i) * args.step;
     // names.py:8  length = λ.norm()
@@ -37,10 +41,4 @@ void task(int i) {
     atomicAdd(psi(i).x, psi_add.x);
     atomicAdd(psi(i).y, psi_add.y);
     atomicAdd(psi(i).z, psi_add.z);
-}
-
-void main() {
-    // an axis of the grid has at most 65,535 groups; the others are in further rows
-    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index < uint(args.psi_n)) task(int(index));
 }

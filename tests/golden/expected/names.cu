@@ -1,9 +1,9 @@
-// shadesmith 0.1.0, cuda 304ca0aa, names.py:5:
+// shadesmith 0.1.0, cuda 4c24a5fb, names.py:5:
 // names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32)
 
 #define BLOCK 128
 
-struct vec3 { float x, y, z; };
+using vec3 = float3;
 
 __device__ inline vec3 operator/(vec3 a, float b) { return {a.x / b, a.y / b, a.z / b}; }
 __device__ inline float length(vec3 a) { return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z); }
@@ -19,7 +19,10 @@ struct Args {
 #define float_(i) args.float_data[i]
 
 // names.py:6  for i in ψ:
-__device__ inline void task(const Args &args, int i) {
+extern "C" __global__ void __launch_bounds__(BLOCK) names_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index >= unsigned(args.psi_n)) return;
+    int i = index;
     // names.py:7  λ = ψ[i] * step
     vec3 lambda = {psi(i).x * args.step, psi(i).y * args.step, psi(i).z * args.step};
     // names.py:8  length = λ.norm()
@@ -35,9 +38,4 @@ __device__ inline void task(const Args &args, int i) {
     atomicAdd(&psi(i).x, psi_add.x);
     atomicAdd(&psi(i).y, psi_add.y);
     atomicAdd(&psi(i).z, psi_add.z);
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) names_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < unsigned(args.psi_n)) task(args, int(index));
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan aee23d83, nearest.py:24:
+// shadesmith 0.1.0, vulkan f2dd42b5, nearest.py:24:
 // search(points: ndarray[f32[2], 1], found: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -55,17 +55,15 @@ nearest_results nearest(vec2 p, inout int visited) {
 }
 
 // nearest.py:25  for i in found:
-void task(int i) {
+void main() {
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index >= uint(args.found_n)) return;
+    int i = int(index);
     int visited = 0;  // :26
     // nearest.py:27  k, d = nearest(points, vec2(i, 0), visited)
     nearest_results results = nearest(vec2(i, 0.0), visited);
     int k = results.k;
     float d = results.d;
     found(i) = d < 2.0 ? k : -visited;  // :28
-}
-
-void main() {
-    // an axis of the grid has at most 65,535 groups; the others are in further rows
-    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index < uint(args.found_n)) task(int(index));
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda dfbc0a32, nearest.py:24:
+// shadesmith 0.1.0, cuda c41f4bc0, nearest.py:24:
 // search(points: ndarray[f32[2], 1], found: ndarray[i32, 1])
 
 #define BLOCK 128
@@ -52,16 +52,14 @@ __device__ nearest_results nearest(const Args &args, vec2 p, int &visited) {
 }
 
 // nearest.py:25  for i in found:
-__device__ inline void task(const Args &args, int i) {
+extern "C" __global__ void __launch_bounds__(BLOCK) search_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index >= unsigned(args.found_n)) return;
+    int i = index;
     int visited = 0;  // :26
     // nearest.py:27  k, d = nearest(points, vec2(i, 0), visited)
     nearest_results results = nearest(args, vec2{(float)i, 0.0f}, visited);
     int k = results.k;
     float d = results.d;
     found(i) = d < 2.0f ? k : -visited;  // :28
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) search_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < unsigned(args.found_n)) task(args, int(index));
 }

@@ -1,5 +1,5 @@
 // ===== normalize_0.comp
-// shadesmith 0.1.0, vulkan 7adb9b6d, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 671fa6a3, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -20,13 +20,9 @@ layout(push_constant, scalar) uniform Args {
 } args;
 
 // task 0 of 3: serial
-void task() {
+void main() {
     // normalize.py:5  total = 0.0
     args.temporaries.total = 0.0;
-}
-
-void main() {
-    task();
 }
 
 // ===== normalize_1.comp
@@ -125,7 +121,7 @@ void main() {
 }
 
 // ===== normalize_2.comp
-// shadesmith 0.1.0, vulkan e6ed35d7, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan f721d5e4, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -152,7 +148,11 @@ layout(push_constant, scalar) uniform Args {
 
 // task 2 of 3: range_for over a
 // normalize.py:8  for i in a:
-void task(int i) {
+void main() {
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index >= (uint(args.a_n) + 3u) / 4u) return;
+    int i = int(index) * 4;
     // four iterations at a time, by accesses of 16 bytes (wide_accesses)
     if (uvec2(args.a_data).x % 16u == 0u && i <= args.a_n - 4) {
         // normalize.py:9  a[i] /= total
@@ -164,10 +164,4 @@ void task(int i) {
             a(ii) /= args.temporaries.total;
         }
     }
-}
-
-void main() {
-    // an axis of the grid has at most 65,535 groups; the others are in further rows
-    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index < (uint(args.a_n) + 3u) / 4u) task(int(index) * 4);
 }

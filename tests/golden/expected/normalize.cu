@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 1b4c8498, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda dd8056db, normalize.py:4: normalize(a: ndarray[f32, 1])
 
 #define BLOCK 128
 #define LOADS 8  // iterations of a thread at a time, so that their loads overlap
@@ -19,7 +19,7 @@ __device__ inline bool is_last_block(unsigned *done, unsigned blocks) {
     return is_last;
 }
 
-struct alignas(16) vec4 { float x, y, z, w; };
+using vec4 = float4;
 
 __device__ inline vec4 &operator/=(vec4 &a, float b) {
     return a = {a.x / b, a.y / b, a.z / b, a.w / b};
@@ -58,13 +58,9 @@ struct Args {
 #define a4(i) (*(vec4 *)&args.a_data[i])
 
 // task 0 of 3: serial
-__device__ inline void task_0(const Args &args) {
+extern "C" __global__ void normalize_0(const Args args) {
     // normalize.py:5  total = 0.0
     args.temporaries->total = 0.0f;
-}
-
-extern "C" __global__ void normalize_0(const Args args) {
-    task_0(args);
 }
 
 // task 1 of 3: range_for over a
@@ -113,7 +109,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK) normalize_1(const Args args)
 
 // task 2 of 3: range_for over a
 // normalize.py:8  for i in a:
-__device__ inline void task_2(const Args &args, int i) {
+extern "C" __global__ void __launch_bounds__(BLOCK) normalize_2(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index >= (unsigned(args.a_n) + 3u) / 4u) return;
+    int i = index * 4;
     // four iterations at a time, by accesses of 16 bytes (wide_accesses)
     if ((size_t)args.a_data % 16 == 0 && i <= args.a_n - 4) {
         // normalize.py:9  a[i] /= total
@@ -125,9 +124,4 @@ __device__ inline void task_2(const Args &args, int i) {
             a(ii) /= args.temporaries->total;
         }
     }
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) normalize_2(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < (unsigned(args.a_n) + 3u) / 4u) task_2(args, int(index) * 4);
 }

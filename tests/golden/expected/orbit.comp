@@ -1,5 +1,5 @@
 // ===== orbit_0.comp
-// shadesmith 0.1.0, vulkan 618fd2c4, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan b34cad54, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -42,7 +42,9 @@ layout(push_constant, scalar) uniform Args {
 
 // task 0 of 4: range_for over bodies
 // orbit.py:38  for i in bodies:
-void task(int i) {
+void main() {
+    int i = int(gl_GlobalInvocationID.x);
+    if (i >= bodies_n0) return;
     // orbit.py:39  bodies[i].vel -= bodies[i].pos * dt
     // not atomic: no other iteration writes it (demote_atomics)
     bodies_vel(i) -= bodies_pos(i) * args.dt;
@@ -53,13 +55,8 @@ void task(int i) {
     energy(i) = 0.5 * bodies_mass(i) * dot(bodies_vel(i), bodies_vel(i));
 }
 
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < bodies_n0) task(int(index));
-}
-
 // ===== orbit_1.comp
-// shadesmith 0.1.0, vulkan ae2f8885, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan 83f1e514, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -97,17 +94,13 @@ layout(push_constant, scalar) uniform Args {
 #define bodies_mass(i) args.bodies.v[0].mass[i]
 
 // task 1 of 4: serial
-void task() {
+void main() {
     // orbit.py:42  heaviest = bodies[0]
     args.temporaries.heaviest = Body(bodies_pos(0), bodies_vel(0), bodies_mass(0));
 }
 
-void main() {
-    task();
-}
-
 // ===== orbit_2.comp
-// shadesmith 0.1.0, vulkan 295a13e0, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan 3cc77aed, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -189,7 +182,7 @@ void task(int i, inout float heaviest_mass) {
 
 void main() {
     float heaviest_mass = uintBitsToFloat(0x7fc00000u);  // NaN loses against every number
-    uint count = 512u;
+    uint count = 512;
     uint stride = gl_NumWorkGroups.x * BLOCK;
     for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index), heaviest_mass);
@@ -201,7 +194,7 @@ void main() {
 }
 
 // ===== orbit_3.comp
-// shadesmith 0.1.0, vulkan ecce0cdc, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan b351a4b8, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -239,14 +232,10 @@ layout(push_constant, scalar) uniform Args {
 #define bodies_mass(i) args.bodies.v[0].mass[i]
 
 // task 3 of 4: serial
-void task() {
+void main() {
     // orbit.py:45  bodies[1] = heaviest
     Body heaviest = args.temporaries.heaviest;
     bodies_pos(1) = heaviest.pos;
     bodies_vel(1) = heaviest.vel;
     bodies_mass(1) = heaviest.mass;
-}
-
-void main() {
-    task();
 }

@@ -1,10 +1,10 @@
-// shadesmith 0.1.0, cuda 2c9f2d0b, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, cuda 5d30bb97, orbit.py:37: orbit(dt: f32)
 
 #define BLOCK 128
 
 constexpr int bodies_n0 = 512;  // bodies.shape[0]
 
-struct vec3 { float x, y, z; };
+using vec3 = float3;
 
 __device__ inline vec3 &operator+=(vec3 &a, vec3 b) {
     return a = {a.x + b.x, a.y + b.y, a.z + b.z};
@@ -81,7 +81,9 @@ struct Args {
 
 // task 0 of 4: range_for over bodies
 // orbit.py:38  for i in bodies:
-__device__ inline void task_0(const Args &args, int i) {
+extern "C" __global__ void __launch_bounds__(BLOCK) orbit_0(const Args args) {
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i >= bodies_n0) return;
     // orbit.py:39  bodies[i].vel -= bodies[i].pos * dt
     // not atomic: no other iteration writes it (demote_atomics)
     bodies_vel(i) -= bodies_pos(i) * args.dt;
@@ -92,19 +94,10 @@ __device__ inline void task_0(const Args &args, int i) {
     energy(i) = 0.5f * bodies_mass(i) * dot(bodies_vel(i), bodies_vel(i));
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK) orbit_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < bodies_n0) task_0(args, int(index));
-}
-
 // task 1 of 4: serial
-__device__ inline void task_1(const Args &args) {
+extern "C" __global__ void orbit_1(const Args args) {
     // orbit.py:42  heaviest = bodies[0]
     args.temporaries->heaviest = Body{bodies_pos(0), bodies_vel(0), bodies_mass(0)};
-}
-
-extern "C" __global__ void orbit_1(const Args args) {
-    task_1(args);
 }
 
 // task 2 of 4: range_for over i
@@ -117,7 +110,7 @@ __device__ inline void task_2(const Args &args, int i, float &heaviest_mass) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) orbit_2(const Args args) {
     float heaviest_mass = __int_as_float(0x7fc00000);  // NaN loses against every number
-    unsigned count = 512u;
+    unsigned count = 512;
     unsigned stride = gridDim.x * BLOCK;
     for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_2(args, int(index), heaviest_mass);
@@ -130,14 +123,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK) orbit_2(const Args args) {
 }
 
 // task 3 of 4: serial
-__device__ inline void task_3(const Args &args) {
+extern "C" __global__ void orbit_3(const Args args) {
     // orbit.py:45  bodies[1] = heaviest
     Body heaviest = args.temporaries->heaviest;
     bodies_pos(1) = heaviest.pos;
     bodies_vel(1) = heaviest.vel;
     bodies_mass(1) = heaviest.mass;
-}
-
-extern "C" __global__ void orbit_3(const Args args) {
-    task_3(args);
 }

@@ -1,5 +1,5 @@
 // ===== particles_0.comp
-// shadesmith 0.1.0, vulkan 7068b8a2, particles.py:18:
+// shadesmith 0.1.0, vulkan 3a184c67, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -37,13 +37,9 @@ layout(push_constant, scalar) uniform Args {
 } args;
 
 // task 0 of 3: serial
-void task() {
+void main() {
     // particles.py:19  highest = Plane(offset=-1e9)
     args.temporaries.highest = Plane(vec3(0.0), -1e9);
-}
-
-void main() {
-    task();
 }
 
 // ===== particles_1.comp
@@ -151,7 +147,7 @@ void main() {
 }
 
 // ===== particles_2.comp
-// shadesmith 0.1.0, vulkan f5f426c3, particles.py:18:
+// shadesmith 0.1.0, vulkan 85d20209, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -189,11 +185,7 @@ layout(push_constant, scalar) uniform Args {
 } args;
 
 // task 2 of 3: serial
-void task() {
+void main() {
     // particles.py:28  return highest
     args.result.value = args.temporaries.highest;
-}
-
-void main() {
-    task();
 }

@@ -1,10 +1,10 @@
-// shadesmith 0.1.0, cuda 986e0d2c, particles.py:18:
+// shadesmith 0.1.0, cuda 9952bc51, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 
 #define BLOCK 128
 
 typedef unsigned char uint8_t;
-struct vec3 { float x, y, z; };
+using vec3 = float3;
 
 __device__ inline vec3 &operator+=(vec3 &a, vec3 b) {
     return a = {a.x + b.x, a.y + b.y, a.z + b.z};
@@ -77,13 +77,9 @@ struct Args {
 #define x(i) args.x_data[i]
 
 // task 0 of 3: serial
-__device__ inline void task_0(const Args &args) {
+extern "C" __global__ void particles_0(const Args args) {
     // particles.py:19  highest = Plane(offset=-1e9)
     args.temporaries->highest = Plane{vec3{0.0f, 0.0f, 0.0f}, -1e9f};
-}
-
-extern "C" __global__ void particles_0(const Args args) {
-    task_0(args);
 }
 
 // task 1 of 3: range_for over x
@@ -115,11 +111,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) particles_1(const Args args)
 }
 
 // task 2 of 3: serial
-__device__ inline void task_2(const Args &args) {
+extern "C" __global__ void particles_2(const Args args) {
     // particles.py:28  return highest
     args.result->value = args.temporaries->highest;
-}
-
-extern "C" __global__ void particles_2(const Args args) {
-    task_2(args);
 }

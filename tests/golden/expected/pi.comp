@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 500f35e6, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
+// shadesmith 0.1.0, vulkan 0ddc288e, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -43,7 +43,11 @@ layout(push_constant, scalar) uniform Args {
 #define hits(i) args.hits_data.v[i]
 
 // pi.py:5  for i in hits:
-void task(int i, uint index) {
+void main() {
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index >= uint(args.hits_n)) return;
+    int i = int(index);
     Random rng = random_start(args.seed, index);
     // pi.py:6  for _ in range(tries):
     int hits_i = hits(i);
@@ -58,10 +62,4 @@ void task(int i, uint index) {
         }
     }
     hits(i) = hits_i;  // stored once: no other iteration writes it (keep_elements)
-}
-
-void main() {
-    // an axis of the grid has at most 65,535 groups; the others are in further rows
-    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index < uint(args.hits_n)) task(int(index), index);
 }

@@ -1,5 +1,5 @@
 // ===== proven_0.comp
-// shadesmith 0.1.0, vulkan 1f099856, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
+// shadesmith 0.1.0, vulkan 397e0840, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -84,7 +84,10 @@ layout(push_constant, scalar) uniform Args {
 
 // task 0 of 2: range_for over i
 // proven.py:8  for i in range(32):
-void task(int i, uint index) {
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index >= 32) return;
+    int i = int(index);
     // proven.py:9  v = ti.Vector([value, 2 * value, 3 * value])
     vec3 v = vec3(args.value, 2.0 * args.value, 3.0 * args.value);
     // proven.py:10  rows[i // 4, i % 4] += v[i % 3]
@@ -93,11 +96,6 @@ void task(int i, uint index) {
     int sum = (i >> 2) + 1;
     if (outside_2(args.report, 0u, index, sum, 0, 8, 4)) return;
     rows(sum, 0) = args.value;
-}
-
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < 32u) task(int(index), index);
 }
 
 // ===== proven_1.comp

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda f62d8fff, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
+// shadesmith 0.1.0, cuda 561b10de, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 
 #define BLOCK 128
 
@@ -73,7 +73,7 @@ __device__ inline bool outside_2(
     return true;
 }
 
-struct vec3 { float x, y, z; };
+using vec3 = float3;
 
 __device__ inline float at(vec3 a, int index) { return index == 0 ? a.x : index == 1 ? a.y : a.z; }
 
@@ -103,7 +103,7 @@ __device__ inline void task_0(const Args &args, int i, uint32_t index) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) proven_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 32u) task_0(args, int(index), index);
+    if (index < 32) task_0(args, int(index), index);
 }
 
 // task 1 of 2: range_for over a

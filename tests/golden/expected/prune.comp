@@ -1,5 +1,5 @@
 // ===== prune_0.comp
-// shadesmith 0.1.0, vulkan 1734db2f, prune.py:9: prune()
+// shadesmith 0.1.0, vulkan 089e83ff, prune.py:9: prune()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -35,16 +35,12 @@ layout(push_constant, scalar) uniform Args {
 #define block_listed() args.block_pool.listed
 
 // task 0 of 6: serial, empties the list of block
-void task() {
+void main() {
     block_listed() = 0u;
 }
 
-void main() {
-    task();
-}
-
 // ===== prune_1.comp
-// shadesmith 0.1.0, vulkan fc04687a, prune.py:9: prune()
+// shadesmith 0.1.0, vulkan 53acfeb5, prune.py:9: prune()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -86,16 +82,13 @@ layout(push_constant, scalar) uniform Args {
 #define block_list(i) args.block_list.v[i]
 
 // task 1 of 6: range_for, lists the active cells of block
-void task(int i) {
+void main() {
+    int i = int(gl_GlobalInvocationID.x);
+    if (i >= 64) return;
     if (block_is_active(i)) {
         uint position = atomicAdd(block_listed(), 1u);
         block_list(int(position)) = i;
     }
-}
-
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < 64u) task(int(index));
 }
 
 // ===== prune_2.comp
@@ -177,7 +170,7 @@ void main() {
 }
 
 // ===== prune_3.comp
-// shadesmith 0.1.0, vulkan 75745fe5, prune.py:9: prune()
+// shadesmith 0.1.0, vulkan 71f4fcee, prune.py:9: prune()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -222,7 +215,7 @@ void task(int k, int word) {
 
 void main() {
     int extent_k = max(int(args.block_pool.freed), 0);
-    uint count = uint(extent_k) * 16u;
+    uint count = uint(extent_k) * 16;
     uint stride = gl_NumWorkGroups.x * BLOCK;
     for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index / 16), int(index % 16));
@@ -280,7 +273,7 @@ void main() {
 }
 
 // ===== prune_5.comp
-// shadesmith 0.1.0, vulkan bab70be7, prune.py:9: prune()
+// shadesmith 0.1.0, vulkan 6ca8c0ab, prune.py:9: prune()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -318,12 +311,8 @@ layout(push_constant, scalar) uniform Args {
 #define block_highest() args.block_pool.highest
 
 // task 5 of 6: serial, counts the cells of block
-void task() {
+void main() {
     block_highest() = max(block_highest(), block_taken());
     block_taken() -= block_freed();
     block_freed() = 0u;
-}
-
-void main() {
-    task();
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 7dc3c091, prune.py:9: prune()
+// shadesmith 0.1.0, cuda a12f8c25, prune.py:9: prune()
 
 #define BLOCK 128
 
@@ -58,25 +58,18 @@ __device__ inline void deactivate_block(const Args &args, int i) {
 }
 
 // task 0 of 6: serial, empties the list of block
-__device__ inline void task_0(const Args &args) {
+extern "C" __global__ void prune_0(const Args args) {
     block_listed() = 0u;
 }
 
-extern "C" __global__ void prune_0(const Args args) {
-    task_0(args);
-}
-
 // task 1 of 6: range_for, lists the active cells of block
-__device__ inline void task_1(const Args &args, int i) {
+extern "C" __global__ void __launch_bounds__(BLOCK) prune_1(const Args args) {
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i >= 64) return;
     if (block_is_active(i)) {
         uint32_t position = atomicAdd(&block_listed(), 1u);
         block_list((int)position) = i;
     }
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) prune_1(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 64u) task_1(args, int(index));
 }
 
 // task 2 of 6: range_for over block
@@ -105,7 +98,7 @@ __device__ inline void task_3(const Args &args, int k, int word) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) prune_3(const Args args) {
     int extent_k = max(int(args.block_pool->freed), 0);
-    unsigned count = unsigned(extent_k) * 16u;
+    unsigned count = unsigned(extent_k) * 16;
     unsigned stride = gridDim.x * BLOCK;
     for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_3(args, int(index / 16), int(index % 16));
@@ -126,12 +119,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) prune_4(const Args args) {
 }
 
 // task 5 of 6: serial, counts the cells of block
-__device__ inline void task_5(const Args &args) {
+extern "C" __global__ void prune_5(const Args args) {
     block_highest() = max(block_highest(), block_taken());
     block_taken() -= block_freed();
     block_freed() = 0u;
-}
-
-extern "C" __global__ void prune_5(const Args args) {
-    task_5(args);
 }

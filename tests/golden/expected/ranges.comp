@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan f1c3173c, ranges.py:4:
+// shadesmith 0.1.0, vulkan 97dff88c, ranges.py:4:
 // ranges(a: ndarray[f32, 1], begin: i32, end: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -17,7 +17,11 @@ layout(push_constant, scalar) uniform Args {
 #define a(i) args.a_data.v[i]
 
 // ranges.py:5  for i in range(begin, end, 2):
-void task(int i) {
+void main() {
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index >= uint(max((args.end - args.begin + 1) / 2, 0))) return;
+    int i = args.begin + int(index) * 2;
     float r = 0.0;  // :6
     // ranges.py:7  for k in range(i, 0, -1):
     for (int k = i; k > 0; k--) {
@@ -29,10 +33,4 @@ void task(int i) {
         }
     }
     a(i) = r > 0.0 && a(i + 1) > 0.0 ? r : -r;  // :12
-}
-
-void main() {
-    // an axis of the grid has at most 65,535 groups; the others are in further rows
-    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index < uint(max((args.end - args.begin + 1) / 2, 0))) task(args.begin + int(index) * 2);
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 8b803449, ranges.py:4: ranges(a: ndarray[f32, 1], begin: i32, end: i32)
+// shadesmith 0.1.0, cuda cdaa4e40, ranges.py:4: ranges(a: ndarray[f32, 1], begin: i32, end: i32)
 
 #define BLOCK 128
 
@@ -11,7 +11,10 @@ struct Args {
 #define a(i) args.a_data[i]
 
 // ranges.py:5  for i in range(begin, end, 2):
-__device__ inline void task(const Args &args, int i) {
+extern "C" __global__ void __launch_bounds__(BLOCK) ranges_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index >= unsigned(max((args.end - args.begin + 1) / 2, 0))) return;
+    int i = args.begin + index * 2;
     float r = 0.0f;  // :6
     // ranges.py:7  for k in range(i, 0, -1):
     for (int k = i; k > 0; k--) {
@@ -23,11 +26,4 @@ __device__ inline void task(const Args &args, int i) {
         }
     }
     a(i) = r > 0.0f && a(i + 1) > 0.0f ? r : -r;  // :12
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) ranges_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < unsigned(max((args.end - args.begin + 1) / 2, 0))) {
-        task(args, args.begin + int(index) * 2);
-    }
 }

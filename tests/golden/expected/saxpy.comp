@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 6e76ac99, saxpy.py:4:
+// shadesmith 0.1.0, vulkan 8535946f, saxpy.py:4:
 // saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -23,7 +23,11 @@ layout(push_constant, scalar) uniform Args {
 #define y4(i) F32x4(args.y_data).v[(i) / 4]
 
 // saxpy.py:5  for i in x:
-void task(int i) {
+void main() {
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index >= (uint(args.x_n) + 3u) / 4u) return;
+    int i = int(index) * 4;
     // four iterations at a time, by accesses of 16 bytes (wide_accesses)
     if (uvec2(args.x_data).x % 16u == 0u && uvec2(args.y_data).x % 16u == 0u && i <= args.x_n - 4) {
         // saxpy.py:6  y[i] = alpha * x[i] + y[i]
@@ -35,10 +39,4 @@ void task(int i) {
             y(ii) = args.alpha * x(ii) + y(ii);
         }
     }
-}
-
-void main() {
-    // an axis of the grid has at most 65,535 groups; the others are in further rows
-    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index < (uint(args.x_n) + 3u) / 4u) task(int(index) * 4);
 }

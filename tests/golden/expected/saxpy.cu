@@ -1,9 +1,9 @@
-// shadesmith 0.1.0, cuda e33f66f5, saxpy.py:4:
+// shadesmith 0.1.0, cuda 0371d490, saxpy.py:4:
 // saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32)
 
 #define BLOCK 128
 
-struct alignas(16) vec4 { float x, y, z, w; };
+using vec4 = float4;
 
 __device__ inline vec4 operator+(vec4 a, vec4 b) {
     return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
@@ -24,7 +24,10 @@ struct Args {
 #define y4(i) (*(vec4 *)&args.y_data[i])
 
 // saxpy.py:5  for i in x:
-__device__ inline void task(const Args &args, int i) {
+extern "C" __global__ void __launch_bounds__(BLOCK) saxpy_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index >= (unsigned(args.x_n) + 3u) / 4u) return;
+    int i = index * 4;
     // four iterations at a time, by accesses of 16 bytes (wide_accesses)
     if ((size_t)args.x_data % 16 == 0 && (size_t)args.y_data % 16 == 0 && i <= args.x_n - 4) {
         // saxpy.py:6  y[i] = alpha * x[i] + y[i]
@@ -36,9 +39,4 @@ __device__ inline void task(const Args &args, int i) {
             y(ii) = args.alpha * x(ii) + y(ii);
         }
     }
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) saxpy_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < (unsigned(args.x_n) + 3u) / 4u) task(args, int(index) * 4);
 }

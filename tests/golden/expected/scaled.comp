@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 3a0fe914, scaled.py:9: scaled(a: f32)
+// shadesmith 0.1.0, vulkan 1040d9cd, scaled.py:9: scaled(a: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -26,13 +26,11 @@ layout(push_constant, scalar) uniform Args {
 #define y4(i, j) WriteF32x4(args.y_data).v[((i) * x_n1 + (j)) / 4]
 
 // scaled.py:10  for i, j in x:
-void task(int i, int j) {
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index >= x_n0 * (x_n1 / 4)) return;
+    int i = int(index / (x_n1 / 4)), j = int(index % (x_n1 / 4)) * 4;
     // four iterations at a time, by accesses of 16 bytes (wide_accesses)
     // scaled.py:11  y[i, j] = a * x[i, j]
     y4(i, j) = args.a * x4(i, j);
-}
-
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < x_n0 * (x_n1 / 4)) task(int(index / (x_n1 / 4)), int(index % (x_n1 / 4)) * 4);
 }

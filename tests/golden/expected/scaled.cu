@@ -1,10 +1,10 @@
-// shadesmith 0.1.0, cuda 7646ba59, scaled.py:9: scaled(a: f32)
+// shadesmith 0.1.0, cuda 15d115bc, scaled.py:9: scaled(a: f32)
 
 #define BLOCK 128
 
 constexpr int x_n0 = 2048, x_n1 = 1024;  // shape of x, y
 
-struct alignas(16) vec4 { float x, y, z, w; };
+using vec4 = float4;
 
 __device__ inline vec4 operator*(float a, vec4 b) { return {a * b.x, a * b.y, a * b.z, a * b.w}; }
 
@@ -18,13 +18,11 @@ struct Args {
 #define y4(i, j) (*(vec4 *)&args.y_data[(i) * x_n1 + (j)])
 
 // scaled.py:10  for i, j in x:
-__device__ inline void task(const Args &args, int i, int j) {
+extern "C" __global__ void __launch_bounds__(BLOCK) scaled_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index >= x_n0 * (x_n1 / 4)) return;
+    int i = index / (x_n1 / 4), j = index % (x_n1 / 4) * 4;
     // four iterations at a time, by accesses of 16 bytes (wide_accesses)
     // scaled.py:11  y[i, j] = a * x[i, j]
     y4(i, j) = args.a * x4(i, j);
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) scaled_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < x_n0 * (x_n1 / 4)) task(args, int(index / (x_n1 / 4)), int(index % (x_n1 / 4)) * 4);
 }

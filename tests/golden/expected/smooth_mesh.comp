@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan ef04bafb, smooth_mesh.py:25: smooth_mesh(weight: f32)
+// shadesmith 0.1.0, vulkan 65c24833, smooth_mesh.py:25: smooth_mesh(weight: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -28,7 +28,9 @@ layout(push_constant, scalar) uniform Args {
 #define vert_smooth(i) args.vert_smooth_data.v[i]
 
 // smooth_mesh.py:26  for v in verts:
-void task(int v) {
+void main() {
+    int v = int(gl_GlobalInvocationID.x);
+    if (v >= n_verts) return;
     vec3 total = vec3(0.0);  // :27
     // smooth_mesh.py:28  for u in v.verts:
     int u_end = vert_verts_begin(v + 1);
@@ -39,9 +41,4 @@ void task(int v) {
     }
     // smooth_mesh.py:30  v.smooth = v.x + weight * total / v.verts.size
     vert_smooth(v) = vert_x(v) + args.weight * total / float(u_end - vert_verts_begin(v));
-}
-
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < n_verts) task(int(index));
 }

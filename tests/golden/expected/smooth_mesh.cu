@@ -1,10 +1,10 @@
-// shadesmith 0.1.0, cuda d5b88c88, smooth_mesh.py:25: smooth_mesh(weight: f32)
+// shadesmith 0.1.0, cuda 59004b43, smooth_mesh.py:25: smooth_mesh(weight: f32)
 
 #define BLOCK 128
 
 constexpr int n_verts = 100;  // len(verts)
 
-struct vec3 { float x, y, z; };
+using vec3 = float3;
 
 __device__ inline vec3 operator+(vec3 a, vec3 b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
 __device__ inline vec3 operator/(vec3 a, float b) { return {a.x / b, a.y / b, a.z / b}; }
@@ -25,7 +25,9 @@ struct Args {
 #define vert_smooth(i) args.vert_smooth_data[i]
 
 // smooth_mesh.py:26  for v in verts:
-__device__ inline void task(const Args &args, int v) {
+extern "C" __global__ void __launch_bounds__(BLOCK) smooth_mesh_0(const Args args) {
+    int v = blockIdx.x * BLOCK + threadIdx.x;
+    if (v >= n_verts) return;
     vec3 total = {0.0f, 0.0f, 0.0f};  // :27
     // smooth_mesh.py:28  for u in v.verts:
     int u_end = vert_verts_begin(v + 1);
@@ -37,9 +39,4 @@ __device__ inline void task(const Args &args, int v) {
     // smooth_mesh.py:30  v.smooth = v.x + weight * total / v.verts.size
     vert_smooth(v) = vert_x(v)
         + args.weight * total / (float)int(unsigned(u_end) - vert_verts_begin(v));
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) smooth_mesh_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < n_verts) task(args, int(index));
 }

@@ -112,7 +112,7 @@ void main() {
 }
 
 // ===== splat_1.comp
-// shadesmith 0.1.0, vulkan a8f5f033, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
+// shadesmith 0.1.0, vulkan 7c25fd69, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -157,16 +157,12 @@ layout(push_constant, scalar) uniform Args {
 #define block_listed() args.block_pool.listed
 
 // task 1 of 4: serial, empties the list of block
-void task() {
+void main() {
     block_listed() = 0u;
 }
 
-void main() {
-    task();
-}
-
 // ===== splat_2.comp
-// shadesmith 0.1.0, vulkan 47b5ad53, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
+// shadesmith 0.1.0, vulkan 8e5faf17, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -217,20 +213,18 @@ layout(push_constant, scalar) uniform Args {
 #define block_list(i) args.block_list.v[i]
 
 // task 2 of 4: range_for, lists the active cells of block
-void task(int i, int j) {
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index >= 128) return;
+    int i = int(index / 8), j = int(index % 8);
     if (block_is_active(i, j)) {
         uint position = atomicAdd(block_listed(), 1u);
         block_list(int(position)) = i * 8 + j;
     }
 }
 
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < 128u) task(int(index / 8), int(index % 8));
-}
-
 // ===== splat_3.comp
-// shadesmith 0.1.0, vulkan 69589306, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
+// shadesmith 0.1.0, vulkan 32c61ec4, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -293,7 +287,7 @@ void task(int list_index, int i_inside, int j_inside) {
 
 void main() {
     int extent_list_index = max(int(args.block_pool.listed), 0);
-    uint count = uint(extent_list_index) * 16u;
+    uint count = uint(extent_list_index) * 16;
     uint stride = gl_NumWorkGroups.x * BLOCK;
     for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index / 16), int(index / 4 % 4), int(index % 4));

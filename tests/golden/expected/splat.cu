@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda ce5aaa43, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
+// shadesmith 0.1.0, cuda bc6cc56a, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 
 #define BLOCK 128
 
@@ -112,25 +112,19 @@ extern "C" __global__ void __launch_bounds__(BLOCK) splat_0(const Args args) {
 }
 
 // task 1 of 4: serial, empties the list of block
-__device__ inline void task_1(const Args &args) {
+extern "C" __global__ void splat_1(const Args args) {
     block_listed() = 0u;
 }
 
-extern "C" __global__ void splat_1(const Args args) {
-    task_1(args);
-}
-
 // task 2 of 4: range_for, lists the active cells of block
-__device__ inline void task_2(const Args &args, int i, int j) {
+extern "C" __global__ void __launch_bounds__(BLOCK) splat_2(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index >= 128) return;
+    int i = index / 8, j = index % 8;
     if (block_is_active(i, j)) {
         uint32_t position = atomicAdd(&block_listed(), 1u);
         block_list((int)position) = i * 8 + j;
     }
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) splat_2(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < 128u) task_2(args, int(index / 8), int(index % 8));
 }
 
 // task 3 of 4: range_for over mass
@@ -147,7 +141,7 @@ __device__ inline void task_3(const Args &args, int list_index, int i_inside, in
 
 extern "C" __global__ void __launch_bounds__(BLOCK) splat_3(const Args args) {
     int extent_list_index = max(int(args.block_pool->listed), 0);
-    unsigned count = unsigned(extent_list_index) * 16u;
+    unsigned count = unsigned(extent_list_index) * 16;
     unsigned stride = gridDim.x * BLOCK;
     for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_3(args, int(index / 16), int(index / 4 % 4), int(index % 4));

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan b03fa30d, stencil.py:12:
+// shadesmith 0.1.0, vulkan 1efe0e00, stencil.py:12:
 // stencil(a: ndarray[f32, 2], b: ndarray[f32, 2], order: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -38,7 +38,11 @@ int first(int x) {
 }
 
 // stencil.py:17  for i, j in b:
-void task(int i, int j) {
+void main() {
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index >= uint(args.b_n0) * uint(args.b_n1)) return;
+    int i = int(index / args.b_n1), j = int(index % args.b_n1);
     // `!=`: by `<` NVIDIA's driver 580 leaves out iterations of some such loops (exact_ends)
     float s = 0.0;  // :18
     // stencil.py:19  for di, dj in ti.static(ti.ndrange((-1, 2), (-1, 2))):
@@ -59,13 +63,5 @@ void task(int i, int j) {
             }
         }
         b(near, j) = s;  // :28
-    }
-}
-
-void main() {
-    // an axis of the grid has at most 65,535 groups; the others are in further rows
-    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index < uint(args.b_n0) * uint(args.b_n1)) {
-        task(int(index / args.b_n1), int(index % args.b_n1));
     }
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 57ca8baf, stencil.py:12:
+// shadesmith 0.1.0, cuda 1f12e20b, stencil.py:12:
 // stencil(a: ndarray[f32, 2], b: ndarray[f32, 2], order: ndarray[i32, 1])
 
 #define BLOCK 128
@@ -31,7 +31,10 @@ __device__ inline int first(const Args &args, int x) {
 }
 
 // stencil.py:17  for i, j in b:
-__device__ inline void task(const Args &args, int i, int j) {
+extern "C" __global__ void __launch_bounds__(BLOCK) stencil_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index >= unsigned(args.b_n0) * unsigned(args.b_n1)) return;
+    int i = index / args.b_n1, j = index % args.b_n1;
     float s = 0.0f;  // :18
     // stencil.py:19  for di, dj in ti.static(ti.ndrange((-1, 2), (-1, 2))):
     #pragma unroll
@@ -54,12 +57,5 @@ __device__ inline void task(const Args &args, int i, int j) {
             }
         }
         b(near, j) = s;  // :28
-    }
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) stencil_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < unsigned(args.b_n0) * unsigned(args.b_n1)) {
-        task(args, int(index / args.b_n1), int(index % args.b_n1));
     }
 }

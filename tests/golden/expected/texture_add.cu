@@ -1,10 +1,10 @@
-// shadesmith 0.1.0, cuda 51f9f0fe, texture_add.py:8:
+// shadesmith 0.1.0, cuda c99f84a7, texture_add.py:8:
 // kernel(in_ten: rw_texture[rgba8, 1], out_ten: rw_texture[rgba8, 1], nsize: i32, addend: i32)
 
 #define BLOCK 128
 
 typedef unsigned char uint8_t;
-struct vec4 { float x, y, z, w; };
+using vec4 = float4;
 
 __device__ inline vec4 operator+(vec4 a, float b) { return {a.x + b, a.y + b, a.z + b, a.w + b}; }
 

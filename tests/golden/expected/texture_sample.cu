@@ -1,14 +1,14 @@
-// shadesmith 0.1.0, cuda 2f29762a, texture_sample.py:9:
+// shadesmith 0.1.0, cuda 69297940, texture_sample.py:9:
 // kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2])
 
 #define BLOCK 128
 
 typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
-struct vec2 { float x, y; };
-struct vec4 { float x, y, z, w; };
-struct ivec2 { int x, y; };
-struct uvec4 { uint32_t x, y, z, w; };
+using vec2 = float2;
+using vec4 = float4;
+using ivec2 = int2;
+using uvec4 = uint4;
 
 __device__ inline uvec4 uvec4_from(vec4 a) {
     return {(uint32_t)a.x, (uint32_t)a.y, (uint32_t)a.z, (uint32_t)a.w};

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan c00d93c4, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
+// shadesmith 0.1.0, vulkan 844f606f, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -44,7 +44,8 @@ layout(push_constant, scalar) uniform Args {
 #define b(i) args.b_data.v[i]
 
 // warps.py:7  for i in range(1024):
-void task(int i) {
+void main() {
+    int i = int(gl_GlobalInvocationID.x);
     // warps.py:8  x = simt.subgroup.inclusive_add(a[i])
     int x = subgroupInclusiveAdd(a(i));
     // warps.py:9  y = simt.warp.shfl_down_i32(ti.u32(0xFFFFFFFF), x, 1)
@@ -55,9 +56,4 @@ void task(int i) {
     }
     // warps.py:12  b[i] = y + simt.block.sync_count_nonzero(y)
     b(i) = y + block_count(y != 0);
-}
-
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    task(int(index));
 }

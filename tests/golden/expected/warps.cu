@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 80a90df1, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
+// shadesmith 0.1.0, cuda bad9f86a, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
 
 #define BLOCK 256
 
@@ -52,7 +52,9 @@ struct Args {
 #define b(i) args.b_data[i]
 
 // warps.py:7  for i in range(1024):
-__device__ inline void task(const Args &args, int i) {
+extern "C" __global__ void __launch_bounds__(BLOCK) warps_0(const Args args) {
+    static_assert(1024 % BLOCK == 0, "each thread has an iteration");
+    int i = blockIdx.x * BLOCK + threadIdx.x;
     // warps.py:8  x = simt.subgroup.inclusive_add(a[i])
     int x = inclusive_add(0xffffffffu, a(i));
     // warps.py:9  y = simt.warp.shfl_down_i32(ti.u32(0xFFFFFFFF), x, 1)
@@ -63,10 +65,4 @@ __device__ inline void task(const Args &args, int i) {
     }
     // warps.py:12  b[i] = y + simt.block.sync_count_nonzero(y)
     b(i) = y + __syncthreads_count(y != 0);
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) warps_0(const Args args) {
-    static_assert(1024u % BLOCK == 0, "each thread has an iteration");
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    task(args, int(index));
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan e43c8b1a, wither.py:9: wither(dt: f32)
+// shadesmith 0.1.0, vulkan ecff18b4, wither.py:9: wither(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -40,7 +40,10 @@ bool deactivate_grid(int i, int j) {
 }
 
 // wither.py:10  for i, j in alive:
-void task(int i, int j) {
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index >= alive_n0 * alive_n1) return;
+    int i = int(index / alive_n1), j = int(index % alive_n1);
     if (grid_is_active(i, j)) {
         age(i, j) += args.dt;  // :11, not atomic: no other iteration writes it (demote_atomics)
         if (age(i, j) > 9.0) {  // :12
@@ -51,9 +54,4 @@ void task(int i, int j) {
             }
         }
     }
-}
-
-void main() {
-    uint index = gl_GlobalInvocationID.x;
-    if (index < alive_n0 * alive_n1) task(int(index / alive_n1), int(index % alive_n1));
 }

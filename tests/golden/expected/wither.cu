@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda b8b25c4c, wither.py:9: wither(dt: f32)
+// shadesmith 0.1.0, cuda 574bd401, wither.py:9: wither(dt: f32)
 
 #define BLOCK 128
 
@@ -38,7 +38,10 @@ __device__ inline bool deactivate_grid(const Args &args, int i, int j) {
 }
 
 // wither.py:10  for i, j in alive:
-__device__ inline void task(const Args &args, int i, int j) {
+extern "C" __global__ void __launch_bounds__(BLOCK) wither_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index >= alive_n0 * alive_n1) return;
+    int i = index / alive_n1, j = index % alive_n1;
     if (grid_is_active(i, j)) {
         age(i, j) += args.dt;  // :11, not atomic: no other iteration writes it (demote_atomics)
         if (age(i, j) > 9.0f) {  // :12
@@ -49,9 +52,4 @@ __device__ inline void task(const Args &args, int i, int j) {
             }
         }
     }
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) wither_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < alive_n0 * alive_n1) task(args, int(index / alive_n1), int(index % alive_n1));
 }

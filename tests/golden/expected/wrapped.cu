@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda db9ceeaf, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, cuda 9bdce923, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 
 #define BLOCK 128
 
@@ -19,7 +19,7 @@ __device__ inline int floor_div_i32(int a, int b) {
     return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
 }
 
-struct ivec2 { int x, y; };
+using ivec2 = int2;
 
 __device__ inline ivec2 floor_div(ivec2 a, int b) {
     return {floor_div_i32(a.x, b), floor_div_i32(a.y, b)};

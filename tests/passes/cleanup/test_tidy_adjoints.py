@@ -9,9 +9,10 @@ import shadesmith as ti
 
 
 def body(kernel, *arguments, **options) -> str:
-    """Return the function of an iteration in CUDA C."""
+    """Return the last function, of an iteration or an entry, in CUDA C."""
     text = kernel.source(*arguments, arch=ti.cuda, **options)
-    return text[text.index(" task(") :].split("\n}\n")[0]
+    task = text.find(" task(")
+    return text[task if task >= 0 else text.index("__global__") :].split("\n}\n")[0]
 
 
 def test_signs_and_powers_of_two_are_in_front() -> None:

@@ -59,7 +59,7 @@ def test_results(target: str) -> None:
 def test_sources() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     given = (*arguments(), np.zeros(9, np.int32), np.zeros(3), 353691393)
-    code = [line.split("//")[0] for line in chosen.source(*given, arch=ti.vulkan).split("void task()")[1].splitlines()]
+    code = [line.split("//")[0] for line in chosen.source(*given, arch=ti.vulkan).split("void main()")[1].splitlines()]
     assert sum(line.count("lowest_bit_i") for line in code) == 4 and not any("& 1" in line for line in code)
     assert "lowest_bit_" not in chosen.source(*given, arch=ti.cuda)
     assert "(x(i) & 1) == 1" in parity.source(np.zeros(4, np.int32), arch=ti.vulkan)

@@ -329,7 +329,7 @@ def test_sources() -> None:
         assert "if (0 < i && i < 511 && 0 < j && j + 3 < 255) {" in source
         assert "u4(i - 1, j) + u4(i + 1, j) + vec4" in source
         assert "w(i, jj) = 0.25" in source and "if (0 < i && i < 511 && 0 < jj && jj < 255) {" in source
-        assert "index < u_n0 * (u_n1 / 4)" in source and "int(index % (u_n1 / 4)) * 4)" in source
+        assert "index >= u_n0 * (u_n1 / 4)" in source and "index % (u_n1 / 4)" in source
     ti.init(arch=ti.python, log_level=ti.ERROR, passes="-wide_accesses")
     assert not any("x4(" in source for source in sources(saxpy, x, x, 1.0))
 
@@ -359,11 +359,12 @@ def test_names_of_single_iterations_and_of_extents() -> None:
     for source in sources(scale, 1.0):
         assert "int end = min(i + 4, odd_n0);\n        for (int each_i = i; each_i < end; each_i++) {" in source
         assert "float ii = 2.0" in source and "overflow" not in source
-        assert "if (index < (odd_n0 + 3) / 4) task(" in source
+        assert "if (index >= (odd_n0 + 3) / 4) return;" in source
     for source in sources(clear, some(8)):
         assert "for (int each_number = number; each_number < end; each_number++) {" in source
     for source in sources(steps):
-        assert "if (index < (n - 4) / 2) task(" in source and "3 + int(index) * 2" in source
+        assert "if (index >= (n - 4) / 2) return;" in source
+        assert "int i = 3 + index * 2;" in source or "int i = 3 + int(index) * 2;" in source
 
 
 def test_what_is_not_widened() -> None:

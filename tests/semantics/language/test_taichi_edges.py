@@ -45,14 +45,17 @@ def test_a_power_has_the_type_of_its_base(target: str, kind: str) -> None:
         for e in ti.static(range(1, 10)):
             ti.static_assert((x**e).dtype == number)
             out[e] = x**e
+            out[10 + e] = (ti.Vector([1, x], number) ** e)[1] + (ti.Matrix([[x, 1]], number) ** e)[0, 1]
         ti.static_assert((x**n).dtype == number)
         out[0] = x**n
+        out[10] = (ti.Vector([1, x], number) ** n)[1] + (x ** ti.Vector([n, 0]))[1]
 
-    out = np.zeros(10, np.int64)
+    out = np.zeros(20, np.int64)
     k(7, 3, out)
     bits = 64 if kind == "i64" else SMALL[kind]
     expected = [wrapped(7**e, kind) if bits < 64 else 7**e for e in (3, *range(1, 10))]
-    assert out.tolist() == expected
+    assert out[:10].tolist() == expected
+    assert out[10:].tolist() == [wrapped(value + 1, kind) if bits < 64 else value + 1 for value in expected]
 
 
 # --- assert

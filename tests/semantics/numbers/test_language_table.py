@@ -46,6 +46,7 @@ OTHERWISE = {
     r"\) and ti\.Vector|and ti\.Matrix": "logical operators of vectors give truth values",
     r"ivec|Matrix\.diag|cast\(ti\.u8\)": "vectors get the type that is called",
     r"b_u1; r [+\-*/]|s\.p \+= 1": "a truth value that is changed",
+    r"Vector\(\[b_[iu]\d+, b_[iu]\d+\]\) \*\* \d$|\*\* ti\.Vector": "Taichi notes the promoted type for the power of a vector, and computes in the left type",
 }
 """Patterns of codes whose result differs from Taichi's, and why."""
 

@@ -33,6 +33,11 @@ from ..print.textures import declarations
 from ..print.threads import is_vectorized, nest, part_pragma, pragma, region_and_loop
 from .banner import banner, first_line, loop_location, python_line, task_title
 from .context import EmitContext
+<<<<<<< HEAD
+=======
+from .entries import entry_head, fits_entry, opening
+from .grid_stride import LOADS
+>>>>>>> main
 from .names import headers, member_types, referenced_names
 from .render import render
 from .tasks import PrintedTask
@@ -79,7 +84,10 @@ class FileAssembler:
         suffix = f"_{number}" if self.language.file_per_task and len(context.kernel.tasks) > 1 else ""
         bodies = [
             *(PrintedBody(f.start, f.body, f.function.location) for f in functions),
-            *(PrintedBody(t["head"], p.body, loop_location(p.task)) for p, t in zip(printed, tasks, strict=True)),
+            *(
+                PrintedBody(t["head"], p.body, loop_location(p.task), len(t["opening"]))
+                for p, t in zip(printed, tasks, strict=True)
+            ),
         ]
         return SourceFile(f"{context.name}{suffix}.{self.language.suffix}", source, line_map(source, bodies))
 
@@ -171,8 +179,8 @@ class FileAssembler:
         if p.block_sums is not None and p.block_sums.own:
             arguments = [OWN, *p.arguments]
         call = f"{p.function}({', '.join(arguments)});"
-        qualifier = INLINED if p.task.as_lanes else language.helper_qualifier
         lanes = [LANES_NOTE] if p.task.as_lanes else []
+        block = context.block_size(p.task)
         simd = threads is not None and vectorizable and not p.task.synchronizes and not p.task.private
         simd = simd and threads is not None and is_vectorized(threads, *pointers_of(p.task))
         simd = simd or p.task.as_lanes
@@ -195,12 +203,12 @@ class FileAssembler:
             "kind": p.task.kind.value,
             "python": python_line(context, p.task),
             "title": task_title(context, p) if len(context.kernel.tasks) > 1 else "",
+            **self._head(p, parameters),
             "entry": p.entry,
-            "head": wrapped_head(f"{qualifier}void {p.function}({', '.join(parameters) or language.no_parameters}) {{"),
             "body": "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body),
             "call": call,
             "guarded_call": _guarded(threads.count if threads else "1", call),
-            "block": context.block_size(p.task),
+            "block": block,
             "has_barrier": p.block is not None and p.block.has_barrier,
             "guarded": p.block is None or not (p.task.is_split or p.block.is_full),
             "full_blocks": threads.count if threads and p.block is not None and p.block.is_full else "",
@@ -221,12 +229,23 @@ class FileAssembler:
             "uses_args": p.uses_args or p.entry_uses_args or (p.reductions.has_parts and bool(p.reductions.printed)),
         }
 
+<<<<<<< HEAD
     def _is_uneven(self, statements: list[Statement]) -> bool:
         """Return whether an iteration may take much longer than others, so that threads take them as they come."""
         wanted = self.context.options.schedule
         if wanted != "auto":
             return wanted == "dynamic"
         return any(isinstance(s, While) or self._is_recursive(s) for s in statements)
+=======
+    def _head(self, p: PrintedTask, parameters: list[str]) -> dict[str, Any]:
+        """Return what comes before the statements of a task: a function's head, or the entry's and its first lines."""
+        language, block = self.language, self.context.block_size(p.task)
+        if fits_entry(language, p) and not self.context.options.own_templates:
+            return {"is_entry": True, "head": entry_head(language, p, block), "opening": opening(language, p, block)}
+        qualifier = INLINED if p.task.as_lanes else language.helper_qualifier
+        head = f"{qualifier}void {p.function}({', '.join(parameters) or language.no_parameters}) {{"
+        return {"is_entry": False, "head": wrapped_head(head), "opening": []}
+>>>>>>> main
 
     def _is_recursive(self, statement: Statement) -> bool:
         return isinstance(statement, Call) and self.context.signatures[statement.function].is_recursive

@@ -68,7 +68,11 @@ class PrintedTask:
     function: name of the function that runs one iteration, or the serial part. entry: name of the function to launch.
     names: of the loop's indices. prologue: lines of the entry. shared: declarations of shared arrays.
     entry_expressions: the values of the entry.
+<<<<<<< HEAD
     items: iterations of one thread at a time.
+=======
+    index: name of the number of an iteration in the body. shared_names: that both the body and the entry declare.
+>>>>>>> main
     """
 
     task: Task
@@ -94,7 +98,17 @@ class PrintedTask:
     reductions: Reductions
     block_sums: BlockSums | None
     entry_expressions: Expressions
+<<<<<<< HEAD
     items: int
+=======
+    index: str
+    shared_names: set[str]
+
+    @property
+    def items(self) -> int:
+        """Iterations of one thread at a time."""
+        return LOADS if self.grid.is_unrolled else 1
+>>>>>>> main
 
 
 class TaskPrinter:
@@ -148,6 +162,8 @@ class TaskPrinter:
             block_sums=sums,
             items=context.options.loads if grid.is_unrolled else 1,
             entry_expressions=entry,
+            index=e.index,
+            shared_names=statements.names.given & (self.scopes[-1].given - {*GENERATED, *names}),
             uses_args=e.uses_args,
             entry_uses_args=entry.uses_args,
             used=e.used.with_all([entry.used]),

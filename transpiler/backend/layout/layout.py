@@ -38,7 +38,7 @@ from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import Names
 from ..languages.common.syntax import storage_helpers, type_helpers
 from ..languages.common.target import Target
-from ..languages.common.tensors import whole_alignment
+from ..languages.common.tensors import built_in_vector, whole_alignment
 from ..module.interface import Interface, Member
 from ..module.record_sites import describe_site
 from .accessors import Accessors, MemoryExpressions, accessors
@@ -247,7 +247,8 @@ def _stored(kernel: Kernel, usage: Usage) -> list[Type]:
 def _aligned(kernel: Kernel, target: Target, usage: Usage, memory_types: Sequence[Type]) -> frozenset[Tensor]:
     """Return the vectors and matrices of which all are in fields with memory of their own, aligned to 16 bytes.
 
-    An ndarray may start anywhere; structs and `Args` have no gap before a vector.
+    An ndarray may start anywhere; structs and `Args` have no gap before a vector. Vectors only in registers are
+    added where the language has them itself.
     """
     if not target.language.aligned:
         return frozenset()
@@ -260,6 +261,7 @@ def _aligned(kernel: Kernel, target: Target, usage: Usage, memory_types: Sequenc
                 others.remove(vector)
                 found.add(vector)
     packed = {part for type in others for part in parts_of(type) if isinstance(part, Tensor)}
+    found |= {type for type in usage.types if isinstance(type, Tensor) and built_in_vector(target.language, type)}
     return frozenset(found - packed).union(usage.wide.values())
 
 

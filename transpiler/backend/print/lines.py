@@ -154,11 +154,13 @@ class PrintedBody(NamedTuple):
     """A function of a source.
 
     head: its lines above the body, or a function of one line. start: where it starts in Python, or `NOWHERE`.
+    opening: how many generated lines follow the head.
     """
 
     head: str
     body: list[Line]
     start: SourceLocation = NOWHERE
+    opening: int = 0
 
 
 def line_map(source: str, functions: Sequence[PrintedBody]) -> tuple[tuple[int, str, int], ...]:
@@ -171,7 +173,7 @@ def line_map(source: str, functions: Sequence[PrintedBody]) -> tuple[tuple[int, 
     start = 0
     for function in functions:
         head = function.head.split("\n")
-        start = lines.index(head[0], start) + len(head) + 1
+        start = lines.index(head[0], start) + len(head) + 1 + function.opening
         count = len(entries)
         if not function.head.endswith("{"):
             location = function.body[0].location or function.start
@@ -179,7 +181,7 @@ def line_map(source: str, functions: Sequence[PrintedBody]) -> tuple[tuple[int, 
                 entries += [(start - 1, location.file, location.line), (start, *END_OF_BODY)]
             continue
         if function.start is not NOWHERE:
-            entries.append((start - 1, function.start.file, function.start.line))
+            entries.append((start - 1 - function.opening, function.start.file, function.start.line))
         for offset, line in enumerate(function.body):
             if line.location is not None:
                 entries.append((start + offset, line.location.file, line.location.line))

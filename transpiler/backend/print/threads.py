@@ -6,7 +6,7 @@ the host computes (`interface.Expression`).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from math import prod
 
 from ...ir.origins import LITERAL, Origin, literal, operation, settled
@@ -38,7 +38,7 @@ class Threads:
 
     declarations: lines before all others.
     count: the number of all iterations, unsigned.
-    indices: an expression per axis.
+    indices: an expression per axis. unsigned_indices: the same, where the value is converted to `int` later.
     loops: heads of nested loops.
     extents: trip counts for the host, or None.
     linear: the number of an iteration.
@@ -50,6 +50,7 @@ class Threads:
     loops: list[str]
     extents: tuple[Expression, ...] | None
     linear: str = "index"
+    unsigned_indices: Sequence[str] = ()
 
 
 def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> Threads:
@@ -70,12 +71,12 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> 
     constant = {text for axis, text in enumerate(texts) if _is_known(loop, axis)}  # int, and their product too
     constant |= {text for axis, text in enumerate(texts) if len(texts) == 1 and _is_rounded(loop, axis)}
     count = " * ".join(
-        f"{text}u" if text.isdigit() else text if text in constant else e.language.as_unsigned(text)
-        for text in _factors(texts)
+        text if text.isdigit() or text in constant else e.language.as_unsigned(text) for text in _factors(texts)
     )
     factors = ["1" if text == "0" else text for text in texts]  # without iterations, too, no division by zero
     indices = [_index(e, loop, axis, factors) for axis in axes]
-    return Threads(declarations, count, indices, [], extents)
+    unsigned = [_index(e, loop, axis, factors, converts=False) for axis in axes]
+    return Threads(declarations, count, indices, [], extents, unsigned_indices=unsigned)
 
 
 def _factors(texts: list[str]) -> list[str]:
@@ -250,36 +251,38 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
     return extent
 
 
-def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str]) -> str:
+def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str], converts: bool = True) -> str:
     """Return the index along an axis from the linear `index`.
 
     It is divided by the inner extents one after the other, last axis first: compilers share these quotients among axes.
     """
+    converts = converts and not e.language.nested_loops
     if loop.order:
-        return _index_in_order(e, loop, axis)
+        return _index_in_order(loop, axis, converts)
     inner = extents[axis + 1 :]
     if inner and all(text.isdigit() for text in inner):
         inner = [str(prod(map(int, inner)))]
     text = " / ".join(["index", *reversed(inner)])
     if axis > 0:
         text = f"{text} % {extents[axis]}"
-    text = text if e.language.nested_loops else f"int({text})"
-    step = step_of(loop, axis)
+    step, start = step_of(loop, axis), loop.starts[axis]
+    if isinstance(start, Const) and (start.value < 0 or (step < 0 and start.value == 0)):
+        converts = not e.language.nested_loops  # no sum with a negative number is unsigned
+    text = f"int({text})" if converts else text
     if abs(step) != 1:
         text = f"{text} * {abs(step)}"
-    start = loop.starts[axis]
     if isinstance(start, Const) and start.value == 0:
         return text if step > 0 else f"-{text}"
     rendered = bound(e, start)
     return f"{_inside(rendered, ADD)} {'+' if step > 0 else '-'} {text}"
 
 
-def _index_in_order(e: Expressions, loop: RangeFor, axis: int) -> str:
+def _index_in_order(loop: RangeFor, axis: int, converts: bool) -> str:
     text, is_sum = index_of_iteration(loop, axis)
     start = first_index(loop, axis)
     if text == "0":
         return str(start)
-    if not e.language.nested_loops:
+    if converts:
         text = f"int({text})"
     elif start and is_sum:
         text = f"({text})"

@@ -148,11 +148,7 @@ def _operand(context: Context, name: str, value: Any, other: Any) -> Statement:
 def power(context: Context, base: Statement, exponent: int) -> Statement:
     """Return `base ** exponent` for a literal exponent, small ones as products, in the type of the base."""
     assert base.type is not None
-    element = element_of(base.type)
-    if isinstance(base.type, Tensor) and element.is_integral:  # of a vector both operands have one type, as in Taichi
-        element = promote(element, SCALARS[context.options.default_ip])
-        base = context.builder.cast(base, element)
-    if not 1 <= exponent <= MAX_PRODUCTS_EXPONENT or element == u1:
+    if not 1 <= exponent <= MAX_PRODUCTS_EXPONENT or element_of(base.type) == u1:
         return context.builder.op("pow", base, context.values.constant(exponent))
     result: Statement | None = None
     square = base

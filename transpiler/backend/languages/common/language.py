@@ -83,6 +83,7 @@ class Language:
     coarse: whether an operation is less exact than fast_math=False requires; `operation` then takes `EXACT + op`.
     converts_by_constructor: `int(x)`, else `(int)x`.
     converts_to_parameter: an argument is converted implicitly to the type of its parameter.
+    converts_explicitly: an unsigned number is no initial value of an int.
     unsigned: the unsigned type of 32 bits in a conversion.
     unsigned_argument: {} is an int that is passed to a helper as unsigned.
     undefined_overflow: compilers take for granted that signed sums do not wrap, so those that may are unsigned.
@@ -97,6 +98,7 @@ class Language:
     has_operators: functions on tensors are overloaded operators and functions: `a + b`, `dot(a, b)`; else
         `vec3_add(a, b)`.
     tensor_operation, tensor_cast: return the syntax of a built-in operation, None if a function is generated.
+    vectors: built-in structs of the members x, y, z, w, by element and size, which vectors are names of.
     struct_declaration: a template with {body} and {name}.
     aligned: a template with {name} and {bytes}, the name of a struct that is aligned more than its members are.
     struct_literal: a template with {type} and {values}; with `has_braces` braces nest without types, else constructors
@@ -137,6 +139,8 @@ class Language:
     nested_loops: a parallel loop is emitted as loops that count in int; else as one thread per iteration, unsigned.
     shared_qualifier, shared_start: before and after the declaration of an array shared by a block.
     thread_numbers: by kind of `ThreadIndex`; {0} is the number of the thread in the loop.
+    linear_index, folded_index: the number of a thread of a grid with one axis, with two; {block} threads a block.
+    entry: the head of a task's entry, with {name} and {block}; serial_entry: of a serial one.
     warp: functions of subgroup collectives that take the participating lanes; None if collectives take no lanes.
     barrier: returns the calls of a barrier; in: the barrier, whether it orders buffers, lanes.
     collective: returns the syntax of a collective; in: operation, type of the value, lanes.
@@ -169,6 +173,7 @@ class Language:
     coarse: Callable[[str, Scalar], bool]
     converts_by_constructor: bool = True
     converts_to_parameter: bool = False
+    converts_explicitly: bool = False
     unsigned: str
     unsigned_argument: str = "{}"
     undefined_overflow: bool = False
@@ -182,6 +187,7 @@ class Language:
     has_operators: bool = False
     tensor_operation: Callable[[str, Sequence[Type], Type], Syntax | None]
     tensor_cast: Callable[[Tensor, Tensor, bool], Syntax | None]
+    vectors: Mapping[tuple[str, int], str] = field(default_factory=dict)
     struct_declaration: str = "struct {name} {{\n{body}\n}};"
     aligned: str = ""
     struct_literal: str
@@ -222,6 +228,10 @@ class Language:
     shared_qualifier: str = ""
     shared_start: str = ""
     thread_numbers: Mapping[str, Syntax]
+    linear_index: str = ""
+    folded_index: str = ""
+    entry: str = ""
+    serial_entry: str = ""
     warp: Warp | None = None
     barrier: Callable[[Language, Barrier, bool, str], list[Syntax]]
     collective: Callable[[Language, str, Scalar | None, str], Syntax]

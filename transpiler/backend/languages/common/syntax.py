@@ -313,7 +313,7 @@ def _gap(source: str, below: str) -> str:
 
 def _kind(source: str) -> str:
     """Return whether the first line of a declaration is a macro, a type or something else."""
-    if source.startswith(("typedef", "struct")):
+    if source.startswith(("typedef", "struct", "using")):
         return "type"
     return "macro" if source.startswith("#define") else "other"
 

@@ -80,9 +80,17 @@ def struct_key(tensor: Tensor) -> str:
     return f"struct {tensor}"
 
 
+def built_in_vector(language: Language, tensor: Tensor) -> str:
+    """Return the language's own struct for a vector, aligned by `whole_alignment`; "" if there is none."""
+    return language.vectors.get((tensor.element.name, tensor.size), "") if len(tensor.shape) == 1 else ""
+
+
 def struct_source(language: Language, tensor: Tensor, is_aligned: bool = False) -> str:
     """Return the declaration of a tensor type that the language lacks. is_aligned: for `whole_alignment`."""
     element, name = scalar_name(language, tensor.element), tensor_name(tensor)
+    if is_short_vector(tensor) and (built_in := built_in_vector(language, tensor)):
+        if is_aligned or whole_alignment(tensor) == tensor.element.size_bytes:
+            return f"using {name} = {built_in};"
     if is_aligned:
         name = language.aligned.format(name=name, bytes=whole_alignment(tensor))
     if is_short_vector(tensor):

@@ -13,6 +13,13 @@ from ..common.syntax_forms import ADD, PRIMARY, UNARY, Syntax, c_cast, call, con
 
 TYPES: dict[str, str] = {**tables_c.TYPES, "f16": "half"}
 
+VECTORS = {
+    (name, size): f"{built_in}{size}"
+    for name, built_in, largest in (("f32", "float", 4), ("i32", "int", 4), ("u32", "uint", 4), ("f64", "double", 3))
+    for size in range(2, largest + 1)
+}
+"""CUDA's own structs, which have no operators."""
+
 INTEGERS: dict[str, Syntax] = {
     **{f"{prefix}{name}": call(name, 2) for name in ("min", "max") for prefix in ("", "biased_")},
     "abs": call("abs"),

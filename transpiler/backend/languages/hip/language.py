@@ -22,6 +22,7 @@ HIP = replace(
     # The header declares them. Its `int64_t` is `long`, which has no atomics: the 64 bit types have C's names.
     built_in=frozenset({"int8_t", "uint8_t", "int16_t", "uint16_t", "uint32_t", "int64_t", "uint64_t"}),
     declared_types=frozenset({"f16"}),
+    vectors={},  # these have operators there
     types={**CUDA.types, "i64": "long long", "u64": "unsigned long long"},
     reserved=RESERVED,
     volatile_load="__hip_atomic_load(&{}, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)",

@@ -1,0 +1,75 @@
+"""An entry that holds the statements of an iteration itself, as a person writes a kernel of one loop.
+
+    __device__ inline void task(const Args &args, int i) {         extern "C" __global__ ... k_0(const Args args) {
+        x(i) = 0.0f;                                                   int i = blockIdx.x * BLOCK + threadIdx.x;
+    }                                                       ->         if (i >= x_n0) return;
+    extern "C" __global__ ... k_0(const Args args) {                   x(i) = 0.0f;
+        unsigned index = blockIdx.x * BLOCK + threadIdx.x;         }
+        if (index < x_n0) task(args, int(index));
+    }
+
+A function remains where the entry calls it in a loop, or for threads without an iteration too.
+In: a printed task of a GPU. Out: the lines between the head of its entry and its statements.
+"""
+
+from __future__ import annotations
+
+from ..languages.common.language import Language
+from ..languages.common.one_line import INDENT
+from ..layout.trip_counts import constant_count
+from ..print.lines import fitted
+from .tasks import PrintedTask
+
+INDEX = "index"
+"""The number of an iteration in an entry."""
+LARGEST_COUNT = 1 << 30
+"""Iterations of which a thread's number is an `int`, that of a thread without an iteration too."""
+ROWS = "// an axis of the grid has at most 65,535 groups; the others are in further rows"
+
+
+def fits_entry(language: Language, p: PrintedTask) -> bool:
+    """Return whether the entry of a task can hold its statements."""
+    if language.nested_loops:
+        return False
+    if p.task.loop is None:
+        return True
+    assert p.threads is not None
+    indices = {f"int {name}" for name in p.names} | {f"{language.unsigned} {INDEX}"}
+    is_called_once = not (p.grid.is_strided or p.task.reductions or p.task.block_sums)
+    is_named = p.index == INDEX and INDEX not in p.names and indices.issuperset(p.parameters)
+    return is_called_once and is_named and not ((p.prologue or p.threads.declarations) and p.shared_names)
+
+
+def entry_head(language: Language, p: PrintedTask, block: str) -> str:
+    """Return the first lines of an entry. block: the number of its threads."""
+    head = language.serial_entry if p.task.loop is None else language.entry
+    return fitted(head.format(name=p.entry, block=block))
+
+
+def opening(language: Language, p: PrintedTask, block: str) -> list[str]:
+    """Return the lines of an entry before the statements: the loop's indices, and threads that have no iteration."""
+    threads, loop = p.threads, p.task.loop
+    if threads is None or loop is None:
+        return []
+    lines = [*p.prologue, *threads.declarations]
+    is_full = p.block is not None and p.block.is_full
+    if is_full and language.size_check:
+        lines.append(f'{language.size_check}({threads.count} % {block} == 0, "each thread has an iteration");')
+    is_guarded = not is_full or p.grid.is_folded  # of further rows of blocks, the last have no iterations
+    if p.grid.is_folded:
+        lines.append(ROWS)
+    number = (language.folded_index if p.grid.is_folded else language.linear_index).format(block=block)
+    count = constant_count(threads.extents)
+    is_small = count is not None and count <= LARGEST_COUNT
+    if is_small and p.parameters == [f"int {p.names[0]}"] and threads.unsigned_indices == [INDEX]:
+        name = p.names[0]
+        number = number if not language.converts_explicitly else f"int({number})"
+        lines.append(f"int {name} = {number};")
+        lines += [f"if ({name} >= {threads.count}) return;"] if is_guarded else []
+    else:
+        lines.append(f"{language.unsigned} {INDEX} = {number};")
+        lines += [f"if ({INDEX} >= {threads.count}) return;"] if is_guarded else []
+        values = threads.indices if language.converts_explicitly else threads.unsigned_indices
+        used = [f"{name} = {value}" for name, value in zip(p.names, values) if f"int {name}" in p.parameters]
+        lines += [f"int {', '.join(used)};"] if used else []
+    return fitted("\n".join(INDENT + line for line in lines)).split("\n")
