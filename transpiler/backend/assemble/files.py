@@ -33,11 +33,7 @@ from ..print.textures import declarations
 from ..print.threads import is_vectorized, nest, part_pragma, pragma, region_and_loop
 from .banner import banner, first_line, loop_location, python_line, task_title
 from .context import EmitContext
-<<<<<<< HEAD
-=======
 from .entries import entry_head, fits_entry, opening
-from .grid_stride import LOADS
->>>>>>> main
 from .names import headers, member_types, referenced_names
 from .render import render
 from .tasks import PrintedTask
@@ -229,14 +225,13 @@ class FileAssembler:
             "uses_args": p.uses_args or p.entry_uses_args or (p.reductions.has_parts and bool(p.reductions.printed)),
         }
 
-<<<<<<< HEAD
     def _is_uneven(self, statements: list[Statement]) -> bool:
         """Return whether an iteration may take much longer than others, so that threads take them as they come."""
         wanted = self.context.options.schedule
         if wanted != "auto":
             return wanted == "dynamic"
         return any(isinstance(s, While) or self._is_recursive(s) for s in statements)
-=======
+
     def _head(self, p: PrintedTask, parameters: list[str]) -> dict[str, Any]:
         """Return what comes before the statements of a task: a function's head, or the entry's and its first lines."""
         language, block = self.language, self.context.block_size(p.task)
@@ -245,7 +240,6 @@ class FileAssembler:
         qualifier = INLINED if p.task.as_lanes else language.helper_qualifier
         head = f"{qualifier}void {p.function}({', '.join(parameters) or language.no_parameters}) {{"
         return {"is_entry": False, "head": wrapped_head(head), "opening": []}
->>>>>>> main
 
     def _is_recursive(self, statement: Statement) -> bool:
         return isinstance(statement, Call) and self.context.signatures[statement.function].is_recursive

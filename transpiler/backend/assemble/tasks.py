@@ -68,11 +68,8 @@ class PrintedTask:
     function: name of the function that runs one iteration, or the serial part. entry: name of the function to launch.
     names: of the loop's indices. prologue: lines of the entry. shared: declarations of shared arrays.
     entry_expressions: the values of the entry.
-<<<<<<< HEAD
     items: iterations of one thread at a time.
-=======
     index: name of the number of an iteration in the body. shared_names: that both the body and the entry declare.
->>>>>>> main
     """
 
     task: Task
@@ -98,17 +95,9 @@ class PrintedTask:
     reductions: Reductions
     block_sums: BlockSums | None
     entry_expressions: Expressions
-<<<<<<< HEAD
     items: int
-=======
     index: str
     shared_names: set[str]
-
-    @property
-    def items(self) -> int:
-        """Iterations of one thread at a time."""
-        return LOADS if self.grid.is_unrolled else 1
->>>>>>> main
 
 
 class TaskPrinter:
