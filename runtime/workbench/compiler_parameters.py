@@ -43,7 +43,11 @@ class CompilerParameter:
 
 
 def _of_number(name: str) -> Change:
-    return lambda options, value: replace(options, **{name: int(value)})
+    def change(options: CompileOptions, value: str) -> CompileOptions:
+        changed: dict[str, Any] = {name: int(value)}
+        return replace(options, **changed)
+
+    return change
 
 
 def _with_stride(options: CompileOptions, value: str) -> CompileOptions:
@@ -138,7 +142,8 @@ class CompilerParameters:
         return [f"{name} {own[name]} -> {value}" for name, value in values.items() if value != own[name]]
 
     def _changing_passes(self) -> frozenset[str]:
-        return frozenset(run.name for run in self._compilation({}).runs if run.has_changed) - _passes().REQUIRED
+        required: frozenset[str] = _passes().REQUIRED
+        return frozenset(run.name for run in self._compilation({}).runs if run.has_changed) - required
 
     def _compiled(self, values: Mapping[str, str]) -> BackendModule | None:
         try:
