@@ -91,6 +91,7 @@ class Task:
         lanes: iterations of the innermost axis that are one, which is the step of the loop there.
         blocks_done: counts the blocks of threads that have stored their partial results. The last one joins them in an
             order that does not change from run to run, and `epilogue` runs once. None: it runs in each block.
+        ends_alone: `epilogue` has a serial task that followed, so that it runs also if the loop has no iteration.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Task:
     join: Block = field(default_factory=Block)
     epilogue: Block = field(default_factory=Block)
     blocks_done: Temporary | None = None
+    ends_alone: bool = False
     private: list[PrivateSums] = field(default_factory=list)
     block_sums: list[Array] = field(default_factory=list)
     overlaps: bool = False

@@ -66,6 +66,7 @@ from .target.reciprocals import reciprocals
 from .target.unroll_loops import unroll_loops
 from .target.wide_accesses import wide_accesses
 from .target.wrapping import wrapping
+from .tasks.merge_serial import merge_serial
 from .tasks.offload import offload
 from .tasks.ordered_loops import ordered_loops
 from .threads.block_local import block_local
@@ -174,6 +175,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         deactivate_cells,  # after `activate_cells`: its stores activate nothing; before `offload`: its loops are tasks
         ordered_loops,  # before `offload`, for which the variables of iterations are none of the kernel
         offload,
+        merge_serial,  # after `offload`, which makes the tasks
         demote_atomics,  # after `offload`, which decides which iterations run in parallel
         unroll_components,  # before cleanup, which puts the components into one vector
         unroll_reductions,  # before cleanup, which folds the indices, and `reduce_atomics`, which needs them
@@ -182,7 +184,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         cleanup,
         keep_elements,  # after cleanup: equal indices are one value; after `demote_atomics`: `+=` is a load and a store
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
-        fuse_result,  # after `reduce_atomics`: the return follows the loop in its task
+        fuse_result,  # after `reduce_atomics`: what follows the loop joins its task
         private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array
         block_sums,  # after `reduce_atomics`, likewise
         block_local,  # after `reduce_atomics`: an entry with reductions has no barriers in its iterations

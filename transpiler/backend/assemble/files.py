@@ -72,12 +72,12 @@ class FileAssembler:
         functions = [self.functions[function] for function in called(*(p.task.body for p in printed))]
         tasks = [self._task_data(p) for p in printed]
         data = self._data(printed, functions, tasks)
-        kind = printed[0].task.kind.value if self.language.file_per_task else "kernel"
+        kind = printed[0].task.kind.value if context.file_per_task else "kernel"
         source = fitted(
             render("{0}/{2}.{1}.j2".format(*self.language.templates, kind), data, context.options.own_templates)
         )
         source = f"{first_line(context, source)}\n{source}"
-        suffix = f"_{number}" if self.language.file_per_task and len(context.kernel.tasks) > 1 else ""
+        suffix = f"_{number}" if context.file_per_task and len(context.kernel.tasks) > 1 else ""
         bodies = [
             *(PrintedBody(f.start, f.body, f.function.location) for f in functions),
             *(
@@ -104,7 +104,7 @@ class FileAssembler:
         has_pointers = self.language.has_pointers
         return {
             "banner": banner(context, printed),
-            "constants": _constants(blocks, printed),
+            "constants": _constants([] if context.in_sections else blocks, printed),
             "named_constants": self._named_constants(used),
             "extensions": self._extensions(functions, printed),
             "modes": self._modes(),
@@ -132,6 +132,7 @@ class FileAssembler:
             "shared": [] if has_pointers else [line for p in printed for line in p.shared],
             "declarations": list(dict.fromkeys(line for p in printed for line in p.reductions.used_declarations)),
             "tasks": tasks,
+            "threads_of_blocks": [1 if p.threads is None else p.task.block_dim for p in printed],
             "task": tasks[0] if tasks else None,
         }
 
@@ -212,7 +213,7 @@ class FileAssembler:
             "tile_size": prod(p.task.tile),
             "iterations": constant_count(threads.extents) if threads else None,
             "ballot": language.warp.ballot if language.warp and p.block is not None and p.block.uses_lanes else "",
-            "shared": bool(p.shared),
+            "shared": p.shared,
             "prologue": [*p.prologue, *(threads.declarations if threads else []), *lanes],
             "count": threads.count if threads else "1",
             "nest": lines,

@@ -118,7 +118,7 @@ class TaskPrinter:
         context = self.context
         # A language that prints loops leaves them to the host's threads.
         grid = Grid() if self.language.nested_loops else grid_of(task, context.layout, self.capabilities.max_groups)
-        single = len(context.kernel.tasks) == 1 or self.language.file_per_task
+        single = len(context.kernel.tasks) == 1 or context.file_per_task
         body, names, statements = self._body(task, number)
         e = statements.e
         prologue, threads, entry, reductions = self._entry(task, number, names)
@@ -267,7 +267,8 @@ class TaskPrinter:
         elif task.loop is not None:
             threads = spread(printer.e, task.loop, names, context.layout)
         if task.reductions:
-            print_reductions(printer, task, reductions, self.capabilities)
+            printer.comments = task.ends_alone and context.options.line_comments != "none"
+            print_reductions(printer, task, reductions, self.capabilities, self._with_comments)
             if reductions.done and self.language.has_pointers:
                 printer.e.need("is_last_block")
         return [INDENT * line.depth + line.text for line in printer.lines], threads, printer.e, reductions
