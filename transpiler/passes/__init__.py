@@ -43,6 +43,7 @@ from .context import Pass, PassContext, PassRun
 from .control.branch_depth import branch_depth
 from .control.inline_calls import inline_calls
 from .control.iteration_limit import iteration_limit
+from .control.lane_loops import lane_loops
 from .control.lower import lower
 from .control.overflow import overflow
 from .control.packed_arrays import packed_arrays
@@ -63,6 +64,7 @@ from .target.minima import minima
 from .target.normal_rsqrt import normal_rsqrt
 from .target.ranges import ranges
 from .target.reciprocals import reciprocals
+from .target.short_vectors import short_vectors
 from .target.unroll_loops import unroll_loops
 from .target.wide_accesses import wide_accesses
 from .target.wrapping import wrapping
@@ -209,6 +211,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         dead_code,  # what `expand_vectors` has replaced
         wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
         vector_lanes,  # after all passes that change what a loop does, and before `wrapping`: it knows sums
+        lane_loops,  # after `vector_lanes`, for the loops that it leaves
+        short_vectors,  # after both, whose loops load neighbours
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         lowest_bits,  # likewise

@@ -13,7 +13,7 @@ from ...ir.functions import Call, Function, called, reachable
 from ...ir.nodes import Statement
 from ...ir.sparse import TOPOLOGY_WRITERS
 from ...ir.statements import RECORDS, AtomicOp, Rand, While, repeats
-from ...ir.tasks import MAX_BLOCKS, with_members
+from ...ir.tasks import MAX_BLOCKS, Task, with_members
 from ...ir.textures import TEXTURE_STATEMENTS
 from ...ir.types import Struct
 from ..languages.common.one_line import COLUMNS, INDENT
@@ -26,11 +26,12 @@ from ..layout.declarations import Declaration, has_matrix, has_vector
 from ..layout.task_memory import pointers_of
 from ..layout.trip_counts import constant_count
 from ..module.interface import SourceFile
+from ..print.blocks import LANES_COUNT, LANES_SIZE
 from ..print.functions import PrintedFunction, prototypes
 from ..print.lines import PrintedBody, fitted, line_map, wrapped_head, wrapped_text
 from ..print.reductions import OWN, helpers_of, loop_with_copies, nest_in_parts
 from ..print.textures import declarations
-from ..print.threads import is_vectorized, nest, part_pragma, pragma, region_and_loop
+from ..print.threads import Threads, is_vectorized, nest, part_pragma, pragma, region_and_loop
 from .banner import banner, first_line, loop_location, python_line, task_title
 from .context import EmitContext
 from .entries import entry_head, fits_entry, opening
@@ -178,9 +179,7 @@ class FileAssembler:
         call = f"{p.function}({', '.join(arguments)});"
         lanes = [LANES_NOTE] if p.task.as_lanes else []
         block = context.block_size(p.task)
-        simd = threads is not None and vectorizable and not p.task.synchronizes and not p.task.private
-        simd = simd and threads is not None and is_vectorized(threads, *pointers_of(p.task))
-        simd = simd or p.task.as_lanes
+        simd = threads is not None and _is_simd(p.task, threads, vectorizable)
         uneven = self._is_uneven(statements)
         omp = pragma(p.task, threads, has_loops, uneven, simd)
         lines = nest(threads, call, simd and " simd " not in omp) if threads else []
@@ -204,6 +203,7 @@ class FileAssembler:
             "entry": p.entry,
             "body": "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body),
             "call": call,
+            "attribute": "SHORT_VECTORS " if p.task.short_vectors else "",
             "guarded_call": _guarded(threads.count if threads else "1", call),
             "block": block,
             "has_barrier": p.block is not None and p.block.has_barrier,
@@ -246,6 +246,14 @@ class FileAssembler:
         return isinstance(statement, Call) and self.context.signatures[statement.function].is_recursive
 
 
+def _is_simd(task: Task, threads: Threads, vectorizable: bool) -> bool:
+    """Return whether the innermost loop of an entry is marked for vectorization."""
+    if task.as_lanes or task.lane_loops:
+        return task.as_lanes
+    is_plain = vectorizable and not task.synchronizes and not task.private
+    return is_plain and is_vectorized(threads, *pointers_of(task))
+
+
 def _guarded(count: str, call: str) -> list[str]:
     """Return the lines of an entry that end in the call, for threads that have an iteration."""
     line = f"if (index < {count}) {call}"
@@ -271,6 +279,8 @@ def _constants(blocks: list[int], printed: list[PrintedTask]) -> list[str]:
         constants.append(f"LOADS {items}  // iterations of a thread at a time, so that their loads overlap")
     if any(p.reductions.done for p in printed):
         constants.append(f"MAX_BLOCKS {MAX_BLOCKS}u  // that store partial results")
+    if any(p.task.lane_loops for p in printed):
+        constants.append(f"{LANES_SIZE} {LANES_COUNT}  // neighbouring iterations whose serial loops run together")
     return constants
 
 
