@@ -23,7 +23,10 @@ def double(old: Cube, new: Cube):
         new[i, j, k] = 2 * old[i, j, k]
 
 
-@pytest.mark.parametrize("shape", [(0, 3, 3), (2, 5, 5), (3, 3, 3), (5, 7, 9), (33, 2, 65), (17, 65, 129)])
+@pytest.mark.parametrize(
+    "shape",
+    [(0, 3, 3), (2, 5, 5), (3, 3, 3), (5, 7, 9), (4, 5, 12), (3, 3, 4), (33, 2, 65), (17, 65, 129), (9, 33, 132)],
+)
 def test_results(target: str, shape: tuple[int, ...]) -> None:
     if target == "python":
         shape = tuple(min(extent, 9) for extent in shape)
@@ -42,7 +45,7 @@ def test_sources() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     for arch in (ti.cuda, ti.vulkan):
         source = diffuse.source(x, x, arch=arch)
-        assert "#define BLOCK 256" in source and "(blocks_in_order)" in source and "stride" not in source
+        assert "#define BLOCK 256" in source and "(blocks_in_order)" in source and "+= stride" not in source
         assert "index / extent_k / extent_j" in source
         assert "(blocks_in_order)" not in double.source(x, x, arch=arch)
     assert "(blocks_in_order)" not in diffuse.source(x, x, arch=ti.x64)

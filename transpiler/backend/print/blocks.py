@@ -17,10 +17,10 @@ from dataclasses import field
 from ...errors import UnsupportedError
 from ...ir.functions import reachable
 from ...ir.nodes import walk
-from ...ir.statements import Alloca, Array, AtomicOp, GlobalLoad, GlobalPtr, GlobalStore, LoopIndex, base_pointer
+from ...ir.statements import Alloca, Array, AtomicOp, Const, GlobalLoad, GlobalPtr, GlobalStore, LoopIndex, base_pointer
 from ...ir.tasks import Task
 from ...ir.threads import COLLECTIVES, SUBGROUP_SIZE, Barrier, Collective, Exchange, ThreadFor, ThreadIndex, waits
-from ...ir.types import Scalar
+from ...ir.types import Scalar, i32
 from ...lazy_dataclasses import dataclass
 from ..languages.common.atomics import is_native
 from ..languages.common.collectives import ALL_LANES, collective_syntax, exchange_key, exchange_name
@@ -39,6 +39,29 @@ LANES = "lanes"
 
 
 ACCESSES = (GlobalLoad, GlobalStore, AtomicOp)
+
+
+LANES_SIZE = "LANES"
+"""C's constant for the number of neighbouring iterations whose serial loops run together."""
+LANES_COUNT = 128
+"""Its value: with 64 a product of 256 x 256 takes 1.35 times as long, with 256 1.2 times."""
+
+
+@dataclass(slots=True)
+class LaneForm:
+    """How a task is printed whose serial loops run for neighbouring iterations together (the pass `lane_loops`).
+
+    index: the name of the loop's last index. first, end: parameters, its first value and the one after its last.
+    """
+
+    index: str
+    first: str
+    end: str
+
+    @property
+    def parameters(self) -> list[str]:
+        """Parameters of the task's function in place of the last index."""
+        return [f"int {self.first}", f"int {self.end}"]
 
 
 @dataclass(slots=True)
@@ -101,9 +124,15 @@ def declare_shared(e: Expressions, arrays: list[Array]) -> list[str]:
     language = e.language
     return [
         f"{language.shared_qualifier}{e.name_of_type(array.element)} {e.layout.accessors.names[array]}"
-        f"{''.join(f'[{extent}]' for extent in e.shared_extents(array))}{language.shared_start};"
+        f"{''.join(f'[{extent}]' for extent in shared_extents(e, array))}{language.shared_start};"
         for array in arrays
     ]
+
+
+def shared_extents(e: Expressions, array: Array) -> list[str]:
+    """Return the extents of a shared array, by the names of which they are made."""
+    origins = array.extents or (None,) * array.ndim
+    return [e.of(Const(n, origin, type=i32)).source for n, origin in zip(array.shape or (), origins, strict=True)]
 
 
 def block_parameters(block: BlockForm, count: str) -> list[tuple[str, str]]:
@@ -142,7 +171,10 @@ def _first_index(e: Expressions) -> Rendered:
 
 
 def write_threads(p: Statements, statement: ThreadFor) -> None:
-    """Print the part of each thread between two barriers."""
+    """Print the part of each thread between two barriers, or of each iteration between two serial loops."""
+    if p.e.lanes is not None:
+        _write_lanes(p, statement, p.e.lanes)
+        return
     block = p.e.block
     assert block is not None
     if statement.all_threads:
@@ -170,6 +202,16 @@ def write_threads(p: Statements, statement: ThreadFor) -> None:
         p.last = None  # values computed again here come from earlier lines
         p.block(statement.body)
         p.loops = loops
+    p.emit("}")
+
+
+def _write_lanes(p: Statements, statement: ThreadFor, lanes: LaneForm) -> None:
+    """Print the part of each of neighbouring iterations between two serial loops."""
+    p.emit("#pragma omp simd")
+    p.emit(f"for (int {lanes.index} = {lanes.first}; {lanes.index} < {lanes.end}; {lanes.index}++) {{")
+    with p.indented():
+        p.last = None
+        p.block(statement.body)
     p.emit("}")
 
 
@@ -243,9 +285,13 @@ def write_exchange(p: Statements, statement: Exchange) -> None:
 
 def declare_per_thread(p: Statements, alloca: Alloca, name: str) -> str:
     """Return the declaration of a variable that each thread has, and record how it is accessed."""
-    block = p.e.block
-    assert block is not None and alloca.type is not None
+    block, lanes = p.e.block, p.e.lanes
+    assert alloca.type is not None
     kind = p.e.name_of_type(alloca.type)
+    if lanes is not None:
+        p.e.rendered[alloca] = Rendered(f"{name}[{lanes.index} - {lanes.first}]")
+        return f"{kind} {name}[{LANES_SIZE}];"
+    assert block is not None
     if not block.as_loops:
         return f"{kind} {name};"
     p.e.variable_names[alloca] = name

@@ -44,7 +44,7 @@ from ...ir.statements import (
     is_const,
     is_same,
 )
-from ...ir.types import Scalar, Struct, Tensor, Type, element_of, i32, member_offset, scalars_of
+from ...ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset, scalars_of
 from ..languages.common.symbols import Symbols
 from ..languages.common.syntax import (
     cast_syntax,
@@ -95,17 +95,18 @@ class Expressions:
         """Names of variables and parameters that the source reads or writes."""
         self.parameters: dict[Parameter, str] = {}
         """Names of the parameters of a real function; those of a kernel are members of `args`."""
-        self.index, self.random, self.failed = "0u", "rng", "failed"
-        """Arguments of calls: the number of the iteration, the stream of random numbers, whether a check failed."""
-        if target.language.reference_is_pointer:
-            self.random = "&rng"
+        self.index, self.failed = "0u", "failed"
+        self.random = "&rng" if target.language.reference_is_pointer else "rng"
+        """Arguments of calls: the number of the iteration, whether a check failed, the stream of random numbers."""
         self.variables: set[Parameter] = set()
         """Parameters passed by reference that are variables here: the accumulators of an entry."""
         self.block: Any = None
+        self.lanes: Any = None
         self.block_size = ""
         """The name of the number of threads in a block."""
         self.variable_names: dict[Statement, str] = {}
         self.innermost: dict[Statement, bool] = {}
+        self.local_arrays: frozenset[Statement] = frozenset()
 
     def of(self, value: Statement) -> Rendered:
         """Return a value: its name, its remembered expression, or an argument, a number, an index."""
@@ -191,6 +192,8 @@ class Expressions:
                 return f"*{self.parameter_of(pointer)}" if self.is_pointer(pointer) else self.parameter_of(pointer)
             case MatrixPtr(origin=Reference() as origin, indices=indices) if self.is_pointer(origin):
                 return self._pointed(self.parameter_of(origin), origin.type, indices)
+            case MatrixPtr(origin=Alloca() as origin, indices=indices) if origin in self.local_arrays:
+                return f"{self.lvalue(origin)}{''.join(f'[{self.of(i).source}]' for i in indices)}"
             case MatrixPtr(origin=origin, indices=indices):
                 return self.element(self.lvalue(origin), origin.type, indices, True).source
             case StructPtr(origin=origin, member=member):
@@ -331,13 +334,6 @@ class Expressions:
         if not name.isdecimal():
             self.used.constants[name] = None
         return name
-
-    def shared_extents(self, array: Array) -> list[str]:
-        """Return the extents of a shared array, by the names of which they are made."""
-        origins = array.extents or (None,) * array.ndim
-        return [
-            self.of(Const(n, origin, type=i32)).source for n, origin in zip(array.shape or (), origins, strict=True)
-        ]
 
     def zero(self, kind: Type) -> Rendered:
         """Return the zero of a type."""

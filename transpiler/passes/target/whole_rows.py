@@ -4,8 +4,9 @@
                                                                         if j >= 1 and j < m - 1 { b[i, j] = ... }
                                                                     }
 
-A row of a field starts at a multiple of 16 bytes, its second element does not. Threads also find their indices sooner:
-they divide by 8192, a shift, and not by 8190. The iterations that are added do nothing.
+A row of a field starts at a multiple of 16 bytes, its second element does not, and so it is with rows of ndarrays whose
+length is a multiple of four. Threads also find their indices sooner: they divide by 8192, a shift, and not by 8190. The
+iterations that are added do nothing.
 """
 
 from __future__ import annotations
@@ -13,13 +14,27 @@ from __future__ import annotations
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, walk
 from ...ir.origins import extent_of
-from ...ir.statements import Array, Const, GlobalPtr, GlobalStore, If, LoopIndex, RangeFor, base_pointer, is_const
+from ...ir.statements import (
+    Array,
+    ArrayShape,
+    Const,
+    GlobalPtr,
+    GlobalStore,
+    If,
+    LoopIndex,
+    Operation,
+    RangeFor,
+    base_pointer,
+    is_const,
+)
 from ...ir.tasks import Task
 from ...ir.types import Type, i32
 from .widenable import Plan, plan_of
 
 ADDED = 8
 """At most one iteration is added to so many."""
+MARGIN = 16
+"""At most so many iterations are added at either end of a row whose length comes with the launch."""
 
 
 def plan_of_whole_rows(task: Task, stored: set[Type]) -> Plan | None:
@@ -28,15 +43,18 @@ def plan_of_whole_rows(task: Task, stored: set[Type]) -> Plan | None:
     stored: vectors that its kernel has in memory.
     """
     loop, array = task.loop, _stored_array(task)
-    if loop is None or array is None or not _is_part(loop, array):
+    if loop is None or array is None:
+        return None
+    end = _end_of_row(loop) if array.shape is None else _end_of_known_row(loop, array)
+    if end is None:
         return None
     before = loop.starts[-1], loop.ends[-1], list(task.body)
-    _extend(task, loop, array)
+    _extend(task, loop, end)
     plan = plan_of(task, stored)
     if plan is None:
         loop.starts[-1], loop.ends[-1], task.body.statements[:] = before
         return None
-    task.prologue.statements += [loop.starts[-1], loop.ends[-1]]
+    task.prologue.statements += [s for s in (loop.starts[-1], loop.ends[-1]) if s not in task.prologue.statements]
     return plan
 
 
@@ -48,22 +66,36 @@ def _stored_array(task: Task) -> Array | None:
     return None
 
 
-def _is_part(loop: RangeFor, array: Array) -> bool:
-    """Return whether a loop takes most of each row of an array, and not all."""
+def _end_of_known_row(loop: RangeFor, array: Array) -> Statement | None:
+    """Return the length of a field's rows if a loop takes most of each and not all, else None."""
     start, end = loop.starts[-1], loop.ends[-1]
     if not (isinstance(start, Const) and isinstance(end, Const) and is_const(loop.steps[-1], 1) and array.shape):
-        return False
+        return None
     extent, count = array.shape[-1], int(end.value) - int(start.value)
-    return start.value >= 0 and end.value <= extent and 0 < extent - count <= count // ADDED
+    if not (start.value >= 0 and end.value <= extent and 0 < extent - count <= count // ADDED):
+        return None
+    return Const(extent, extent_of(array, array.ndim - 1), type=i32, location=loop.location)
 
 
-def _extend(task: Task, loop: RangeFor, array: Array) -> None:
+def _end_of_row(loop: RangeFor) -> Statement | None:
+    """Return the length of an ndarray's rows if a loop leaves out a few elements at the ends of each, else None."""
+    start, end = loop.starts[-1], loop.ends[-1]
+    if not (isinstance(start, Const) and 0 <= start.value <= MARGIN and is_const(loop.steps[-1], 1)):
+        return None
+    while isinstance(end, Operation) and end.op == "sub" and isinstance(left := end.operands[1], Const):
+        if not 0 <= left.value <= MARGIN:
+            return None
+        end = end.operands[0]
+    is_length = isinstance(end, ArrayShape) and isinstance(end.array, Array) and end.axis == end.array.ndim - 1 > 0
+    return end if is_length and not (end is loop.ends[-1] and is_const(start, 0)) else None
+
+
+def _extend(task: Task, loop: RangeFor, length: Statement) -> None:
     """Let the loop run over whole rows, with its body under a condition."""
     axis = len(loop.starts) - 1
     start, end = loop.starts[axis], loop.ends[axis]
     loop.starts[axis] = Const(0, type=i32, location=loop.location)
-    extent = extent_of(array, array.ndim - 1)
-    loop.ends[axis] = Const(array.shape[-1], extent, type=i32, location=loop.location)  # type: ignore[index]
+    loop.ends[axis] = length
     own = [s for s in task.body if isinstance(s, LoopIndex) and s.loop is loop]
     rest = [s for s in task.body if s not in own]
     task.body.statements[:] = own

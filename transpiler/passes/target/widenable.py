@@ -41,6 +41,9 @@ FEW = 1 << 16
 INTEGER = frozenset({"add", "sub", "mul"})
 ELEMENTWISE = INTEGER | {"div", "neg", "min", "max", "abs"}
 """Operations on vectors that read like those on numbers: of integers, which some drivers get wrong, and of floats."""
+AXES = 3
+"""Stencils of ndarrays in fewer dimensions stay as they are: two conditions and both bodies are more to read than they
+win. In three, threads that take one element wait for their divisions: 1024^3 take an H200 5.7 ms, and 2.6 so."""
 COMPARISONS = frozenset({"lt", "le", "gt", "ge"})
 COUNTS = {4: "four", 2: "two"}
 
@@ -92,7 +95,7 @@ def plan_of(task: Task, stored: set[Type]) -> Plan | None:
     if not _has_order(body, plan) or stored & _vectors(plan):
         return None
     is_long = plan.branch is not None and any(array.shape is None for array in plan.arrays)
-    return None if is_long else plan  # two conditions and both bodies: more to read than a stencil of ndarrays wins
+    return None if is_long and len(loop.starts) < AXES else plan
 
 
 def _is_repeatable(end: Statement) -> bool:
@@ -140,10 +143,7 @@ def _is_test(statement: Statement, plan: Plan) -> bool:
     """Return whether a part of the condition can be asked for several iterations at once."""
     assert isinstance(statement, Operation)
     along = [operand for operand in statement.operands if operand in plan.shifts]
-    if any(operand in plan.wide for operand in statement.operands) or len(along) > 1:
-        return False
-    is_bounded = isinstance(plan.loop.ends[-1], Const)
-    return is_bounded or not along  # else an index after the last might wrap
+    return len(along) < 2 and not any(operand in plan.wide for operand in statement.operands)
 
 
 # --- statements -------------------------------------------------------------------------------------------------------

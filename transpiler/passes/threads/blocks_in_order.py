@@ -34,7 +34,7 @@ def blocks_in_order(kernel: Kernel, context: PassContext) -> bool:
             task.block_dim = min(BLOCK, context.capabilities.max_block_dim)
         if context.options.why_comments:
             store = next(s for s in reachable(task.body) if isinstance(s, GlobalStore))
-            remark = "one iteration a thread: blocks read neighbouring planes together (blocks_in_order)"
+            remark = "no grid-stride loop: blocks read neighbouring planes together (blocks_in_order)"
             store.remarks = (Remark(remark, "above"), *store.remarks)
     return bool(found)
 
