@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 import written_programs
 
-import shadesmith as ti
-
 
 @pytest.mark.parametrize("name", ["thread", "block", "threads", "count", "has_iteration", "index", "lanes"])
 def test_an_index_may_be_called_as_what_is_printed(name: str, target: str, tmp_path: Path) -> None:
