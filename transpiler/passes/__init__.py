@@ -60,7 +60,7 @@ from .target.exact_ends import exact_ends
 from .target.legalize import legalize
 from .target.lowest_bits import lowest_bits
 from .target.minima import minima
-from .target.normal_rsqrt import normal_rsqrt
+from .target.normal_numbers import normal_numbers
 from .target.ranges import ranges
 from .target.reciprocals import reciprocals
 from .target.wide_accesses import wide_accesses
@@ -126,6 +126,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     lowest_bits: ("bit_and", "mod", "plain_mod", "raw_mod"),
     minima: ("neg",),
     reciprocals: ("div",),
+    normal_numbers: ("rsqrt", "sqrt", "div"),
     exact_ends: (RangeFor,),
 }
 """Classes of statements and names of operations; a pass finds nothing in a kernel without any of them."""
@@ -208,7 +209,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         lowest_bits,  # likewise
-        normal_rsqrt,  # likewise
+        normal_numbers,  # likewise
         exact_ends,  # after all passes that change loops
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
         sparse_arrays,  # last: it adds the arrays that the emitted source uses
