@@ -1,6 +1,7 @@
 """Compare shadesmith on the CPU with Taichi, Quadrants, Numba and Warp, program by program.
 
-    python benchmarks/cpu.py --taichi PYTHON [--peers PYTHON] [--case stencil2d ...] [--rounds 9]
+    python benchmarks/cpu.py --taichi PYTHON [--peers PYTHON] [--case stencil2d ...] [--rounds 9] [--threads 1]
+    python benchmarks/cpu.py --taichi PYTHON --busy --threads 1         processor time, for a machine that others use
     python benchmarks/cpu.py --taichi PYTHON --cold [--rounds 5]        time of the first call, each in a new process
 
 --taichi: an interpreter that has Taichi 1.7.4; --peers: one that has any of Quadrants, Numba and Warp. Each module has
@@ -19,13 +20,16 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from more_programs import MORE
 from programs import PROGRAMS, SMALL, Program
 
+ROWS = {**PROGRAMS, **MORE}
 PEERS = ("taichi", "quadrants", "numba", "warp")
 TAICHI_LIKE = ("shadesmith", "taichi", "quadrants")
 ROUND_SECONDS = 0.15
@@ -37,21 +41,24 @@ TOLERANCE = 2e-3
 # --- one module -------------------------------------------------------------------------------------------------------
 
 
-def load_module(name: str) -> Any:
-    """Import a module; for those like Taichi, start its CPU target."""
+def load_module(name: str, threads: int) -> Any:
+    """Import a module; for those like Taichi, start its CPU target with so many threads, 0 for as many as it takes."""
     if name in ("numba", "warp"):
         import cpu_peers
 
         return getattr(cpu_peers, f"{name}_programs")()
     ti = importlib.import_module(name)
-    ti.init(arch=ti.cpu, offline_cache=False, **({} if name == "shadesmith" else {"log_level": ti.WARN}))
+    options: dict[str, Any] = {} if name == "shadesmith" else {"log_level": ti.WARN}
+    if threads:
+        options["cpu_max_num_threads"] = threads
+    ti.init(arch=ti.cpu, offline_cache=False, **options)
     return ti
 
 
 def make_program(name: str, module: Any, case: str, sizes: dict[str, int]) -> Program | None:
     """Return a program of a module, None if it has none."""
     if name in TAICHI_LIKE:
-        return PROGRAMS[case](module, **sizes)
+        return ROWS[case](module, **sizes)
     return module[case]() if case in module else None
 
 
@@ -60,19 +67,20 @@ def wait_of(name: str, module: Any) -> Any:
     return module.sync if name in TAICHI_LIKE else lambda: None
 
 
-def round_times(program: Program, wait: Any) -> list[float]:
+def round_times(program: Program, wait: Any, clock: Callable[[], float]) -> list[float]:
     """Return the times of the calls in one round [s]."""
     times: list[float] = []
     while len(times) < LEAST_CALLS or (sum(times) < ROUND_SECONDS and len(times) < MOST_CALLS):
-        start = time.perf_counter()
+        start = clock()
         program.step()
         wait()
-        times.append(time.perf_counter() - start)
+        times.append(clock() - start)
     return times
 
 
-def serve(name: str) -> None:
+def serve(name: str, threads: int, busy: bool) -> None:
     """Be the process of one module: read commands from standard input, answer each by a line of JSON."""
+    clock = time.process_time if busy else time.perf_counter
     output = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what modules print is no answer
     module, program = None, None
@@ -82,7 +90,7 @@ def serve(name: str) -> None:
         if command == "make":
             program = None
             try:
-                module = load_module(name)  # anew for each program: fields of the last one are freed
+                module = load_module(name, threads)  # anew for each program: fields of the last one are freed
                 program = make_program(name, module, case, {})
             except ImportError:
                 module = None
@@ -91,14 +99,14 @@ def serve(name: str) -> None:
                 wait_of(name, module)()
                 answer = [float(value) for value in program.result().ravel()[:2000]]
         elif command == "time" and program is not None:
-            times = round_times(program, wait_of(name, module))
+            times = round_times(program, wait_of(name, module), clock)
             answer = [min(times) * 1e3, statistics.median(times) * 1e3]
         print(json.dumps(answer), file=output, flush=True)
 
 
 def first_call(name: str, case: str) -> None:
     """Print the time of the first call of a small program."""
-    module = load_module(name)
+    module = load_module(name, 0)
     program = make_program(name, module, case, SMALL[case])
     assert program is not None
     start = time.perf_counter()
@@ -113,9 +121,12 @@ def first_call(name: str, case: str) -> None:
 class Worker:
     """The process of one module."""
 
-    def __init__(self, name: str, python: str) -> None:
-        command = [python, __file__, "--serve", name]
+    def __init__(self, name: str, python: str, arguments: argparse.Namespace) -> None:
+        command = [python, __file__, "--serve", name, "--threads", str(arguments.threads)]
+        command += ["--busy"] if arguments.busy else []
         environment = {**os.environ, "TI_OFFLINE_CACHE": "0", "SHADESMITH_CACHE": "0"}
+        if arguments.threads:
+            environment["NUMBA_NUM_THREADS"] = str(arguments.threads)
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -172,7 +183,7 @@ def compare_all(arguments: argparse.Namespace, pythons: dict[str, str]) -> int:
     """Print all rows; return how many programs are slower than the fastest peer."""
     ratios = []
     for case in arguments.case:
-        workers = {name: Worker(name, python) for name, python in pythons.items()}
+        workers = {name: Worker(name, python, arguments) for name, python in pythons.items()}
         ratios.append(compare(case, workers, arguments.rounds))
         for worker in workers.values():
             worker.process.kill()
@@ -205,15 +216,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--taichi", help="interpreter that has Taichi 1.7.4")
     parser.add_argument("--peers", help="interpreter that has Quadrants, Numba or Warp")
-    parser.add_argument("--case", nargs="*", default=list(PROGRAMS), choices=list(PROGRAMS))
+    parser.add_argument("--case", nargs="*", default=list(ROWS), choices=list(ROWS))
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", nargs="*", choices=PEERS, help="these peers")
+    parser.add_argument("--threads", type=int, default=0, help="of each module but Warp, which has one")
+    parser.add_argument("--busy", action="store_true", help="processor time in place of wall time")
     parser.add_argument("--cold", action="store_true")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     parser.add_argument("--first", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.serve:
-        serve(arguments.serve)
+        serve(arguments.serve, arguments.threads, arguments.busy)
         return 0
     if arguments.first:
         first_call(arguments.first, arguments.case[0])

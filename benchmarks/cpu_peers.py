@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from more_programs import sparse_data
 from programs import Program, particle_data
 
 
@@ -129,13 +130,14 @@ def numba_programs() -> dict[str, Callable[[], Program]]:
 
     def mandelbrot() -> Program:
         n, limit = 640, 200
+        step = np.float64(np.float32(3.0 / n))  # that of kernels, whose literals are f32
         pixels = np.zeros((n, n), np.int32)
 
         @parallel
         def paint(pixels):
             for i in prange(n):
                 for j in range(n):
-                    cx, cy = i * (3.0 / n) - 2.0, j * (3.0 / n) - 1.5
+                    cx, cy = i * step - 2.0, j * step - 1.5
                     x, y, count = 0.0, 0.0, 0
                     while x * x + y * y < 4.0 and count < limit:
                         x, y = x * x - y * y + cx, 2.0 * x * y + cy
@@ -223,7 +225,80 @@ def numba_programs() -> dict[str, Callable[[], Program]]:
         return Program(lambda: scatter(x, v, affine, ratio, grid_v, grid_m), lambda: grid_m[::3, ::3, ::3] * 1e6)
 
     found = (fill, saxpy, stencil2d, jacobi, stencil3d, reduce_sum, reduce_max, histogram, mandelbrot, julia)
-    return {program.__name__: program for program in (*found, nbody, p2g3d)}
+    return {**{program.__name__: program for program in (*found, nbody, p2g3d)}, **_more_for_numba(parallel, prange)}
+
+
+def _more_for_numba(parallel: Any, prange: Any) -> dict[str, Callable[[], Program]]:
+    """Return the programs of `more_programs.py`."""
+
+    def copy() -> Program:
+        n = 1 << 22
+        x, y = np.arange(n, dtype=np.float32), np.zeros(n, np.float32)
+
+        @parallel
+        def duplicate(x, y):
+            for i in prange(y.size):
+                y[i] = x[i]
+
+        return Program(lambda: duplicate(x, y), lambda: y[:: n // 1000])
+
+    def vec3() -> Program:
+        n = 1 << 20
+        x, v = np.zeros((n, 3), np.float32), np.random.default_rng(0).random((n, 3), dtype=np.float32)
+
+        @parallel
+        def advance(x, v, dt):
+            for i in prange(n):
+                for d in range(3):
+                    x[i, d] += dt * v[i, d]
+
+        return Program(lambda: advance(x, v, np.float32(0.5)), lambda: x[:: n // 1000])
+
+    def sgemm() -> Program:
+        n = 256
+        a, b = np.random.default_rng(0).random((2, n, n), dtype=np.float32)
+        c = np.zeros((n, n), np.float32)
+
+        @parallel
+        def multiply(a, b, c):
+            for i in prange(c.shape[0]):
+                for j in range(c.shape[1]):
+                    s = np.float32(0)
+                    for k in range(a.shape[1]):
+                        s += a[i, k] * b[k, j]
+                    c[i, j] = s
+
+        return Program(lambda: multiply(a, b, c), lambda: c[::16, ::16])
+
+    def unroll256() -> Program:
+        n = 1 << 16
+        x, y = np.random.default_rng(0).random(n, dtype=np.float32) + np.float32(1), np.zeros(n, np.float32)
+
+        @parallel
+        def iterate(x, y):
+            for i in prange(n):
+                s = x[i]
+                for k in range(256):
+                    s = s * np.float32(0.5) + np.float32(1) / (s + np.float32(k))
+                y[i] = s
+
+        return Program(lambda: iterate(x, y), lambda: y[:: n // 1000])
+
+    def spmv() -> Program:
+        starts, columns, values, x = sparse_data()
+        y = np.zeros(x.size, np.float32)
+
+        @parallel
+        def multiply(starts, columns, values, x, y):
+            for i in prange(y.size):
+                s = np.float32(0)
+                for k in range(starts[i], starts[i + 1]):
+                    s += values[k] * x[columns[k]]
+                y[i] = s
+
+        return Program(lambda: multiply(starts, columns, values, x, y), lambda: y[:: y.size // 1000])
+
+    return {program.__name__: program for program in (copy, vec3, sgemm, unroll256, spmv)}
 
 
 def warp_programs() -> dict[str, Callable[[], Program]]:
@@ -310,6 +385,38 @@ def warp_programs() -> dict[str, Callable[[], Program]]:
                     wp.atomic_add(grid_v, a + i, b + j, c + k, weight * (mass * v[p] + moment @ offset))
                     wp.atomic_add(grid_m, a + i, b + j, c + k, weight * mass)
 
+    @wp.kernel
+    def duplicate(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        i = wp.tid()
+        y[i] = x[i]
+
+    @wp.kernel
+    def advance(x: wp.array(dtype=wp.vec3), v: wp.array(dtype=wp.vec3), dt: float):
+        i = wp.tid()
+        x[i] = x[i] + dt * v[i]
+
+    @wp.kernel
+    def multiply(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), c: wp.array2d(dtype=float)):
+        i, j = wp.tid()
+        s = 0.0
+        for k in range(a.shape[1]):
+            s += a[i, k] * b[k, j]
+        c[i, j] = s
+
+    @wp.kernel
+    def multiply_rows(
+        starts: wp.array(dtype=int),
+        columns: wp.array(dtype=int),
+        values: wp.array(dtype=float),
+        x: wp.array(dtype=float),
+        y: wp.array(dtype=float),
+    ):
+        i = wp.tid()
+        s = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            s += values[k] * x[columns[k]]
+        y[i] = s
+
     def random(*shape: int) -> Any:
         return np.random.default_rng(0).random(shape, dtype=np.float32)
 
@@ -377,5 +484,30 @@ def warp_programs() -> dict[str, Callable[[], Program]]:
         inputs = [x, v, affine, ratio, grid_v, grid_m, 1 / n, volume, -1e-4 * 4 * 400.0 * volume * n * n]
         return program(scatter, particles, inputs, lambda: grid_m.numpy()[::3, ::3, ::3] * 1e6, (grid_v, grid_m))
 
+    def copy() -> Program:
+        n = 1 << 22
+        x, y = wp.array(np.arange(n, dtype=np.float32), dtype=float), wp.zeros(n, dtype=float)
+        return program(duplicate, n, [x, y], lambda: y.numpy()[:: n // 1000])
+
+    def vec3() -> Program:
+        n = 1 << 20
+        x, v = wp.zeros(n, dtype=wp.vec3), wp.array(random(n, 3), dtype=wp.vec3)
+        return program(advance, n, [x, v, 0.5], lambda: x.numpy()[:: n // 1000])
+
+    def sgemm() -> Program:
+        n = 256
+        a, b = (wp.array(values, dtype=float) for values in random(2, n, n))
+        c = wp.zeros((n, n), dtype=float)
+        return program(multiply, (n, n), [a, b, c], lambda: c.numpy()[::16, ::16])
+
+    def spmv() -> Program:
+        given = sparse_data()
+        starts, columns = (wp.array(values, dtype=int) for values in given[:2])
+        values, x = (wp.array(values, dtype=float) for values in given[2:])
+        y = wp.zeros(x.size, dtype=float)
+        inputs = [starts, columns, values, x, y]
+        return program(multiply_rows, x.size, inputs, lambda: y.numpy()[:: x.size // 1000])
+
     found = (fill, saxpy, stencil2d, stencil3d, reduce_sum, reduce_max, histogram, nbody, svd3, p2g3d)
+    found = (*found, copy, vec3, sgemm, spmv)
     return {made.__name__: made for made in found}

@@ -74,14 +74,12 @@ def unroll256(ti: Any, n: int = 1 << 16) -> Program:
 
 def spmv(ti: Any, n: int = 32) -> Program:
     """A sparse matrix of n^3 rows of 27 entries times a vector, in compressed rows."""
-    rows, entries = n**3, 27
-    index = (np.arange(rows)[:, None] + np.arange(-13, 14)[None, :] * n) % rows
-    columns, values = ti.ndarray(ti.i32, rows * entries), ti.ndarray(ti.f32, rows * entries)
-    starts, x, y = ti.ndarray(ti.i32, rows + 1), ti.ndarray(ti.f32, rows), ti.ndarray(ti.f32, rows)
-    columns.from_numpy(index.astype(np.int32).ravel())
-    values.from_numpy(np.random.default_rng(0).random(rows * entries, dtype=np.float32))
-    starts.from_numpy(np.arange(rows + 1, dtype=np.int32) * entries)
-    x.from_numpy(np.random.default_rng(1).random(rows, dtype=np.float32))
+    rows, given = n**3, sparse_data(n)
+    arrays = [ti.ndarray(ti.i32 if data.dtype == np.int32 else ti.f32, data.size) for data in given]
+    for array, data in zip(arrays, given, strict=True):
+        array.from_numpy(data)
+    starts, columns, values, x = arrays
+    y = ti.ndarray(ti.f32, rows)
 
     @ti.kernel
     def multiply(
@@ -98,6 +96,15 @@ def spmv(ti: Any, n: int = 32) -> Program:
             y[i] = s
 
     return Program(lambda: multiply(starts, columns, values, x, y), lambda: y.to_numpy()[:: max(1, rows // 1000)])
+
+
+def sparse_data(n: int = 32) -> tuple[Any, Any, Any, Any]:
+    """Return the starts of rows, columns and values of a matrix of n^3 rows of 27 entries, and a vector."""
+    rows, entries = n**3, 27
+    columns = (np.arange(rows)[:, None] + np.arange(-13, 14)[None, :] * n) % rows
+    values = np.random.default_rng(0).random(rows * entries, dtype=np.float32)
+    x = np.random.default_rng(1).random(rows, dtype=np.float32)
+    return np.arange(rows + 1, dtype=np.int32) * entries, columns.astype(np.int32).ravel(), values, x
 
 
 MORE = {"copy": copy, "vec3": vec3, "sgemm": sgemm, "unroll256": unroll256, "spmv": spmv}

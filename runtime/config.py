@@ -61,6 +61,7 @@ EFFECTIVE: dict[str, str] = {
     "line_comments": "Python lines in emitted sources: short (a number, where the words are equal), full or none",
     "why_comments": "comments in emitted sources show where a pass dropped an atomic operation, a branch or a task",
     "argument_offsets": "comments in emitted sources show the offset of each member of the argument block",
+    "one_file": "GLSL has one file for each kernel, with a section for each task, in place of a file for each task",
     "grid_stride": "whether a GPU's threads run several iterations of a loop: True, False, or auto",
     "task_graphs": "on CUDA, launches of several tasks that repeat become graphs, which the driver starts by one call",
     "watchdog": "time that a launch may take [s], after which it is an error; 0: any. Each launch waits for its end",
@@ -169,6 +170,7 @@ class Config:
     templates_dir: str = ""
     why_comments: bool = True
     argument_offsets: bool = False
+    one_file: bool = False
     grid_stride: bool | str = "auto"
     task_graphs: bool = True
     warn_stale_globals: bool = False
@@ -202,6 +204,7 @@ class Config:
             line_comments=self.line_comments,
             why_comments=self.why_comments,
             argument_offsets=self.argument_offsets,
+            one_file=self.one_file,
             grid_stride=self.grid_stride if isinstance(self.grid_stride, bool) else None,
             disabled_passes=frozenset(disabled),
         )

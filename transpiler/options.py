@@ -54,6 +54,7 @@ class CompileOptions:
     grid_stride: whether threads of a GPU run several iterations of a parallel loop; None: the compiler decides.
     disabled_passes: names of passes to skip, to compare or for bisection.
     argument_offsets: the comments of the argument block have the offset of each member.
+    one_file: a kernel of several tasks is one file in languages that have a file for each task.
     own_passes: passes of the program, in order.
     own_templates: templates of the program, by name.
     pass_limit: how many changes by passes that are not required are allowed, for bisection; None: all.
@@ -79,6 +80,7 @@ class CompileOptions:
     line_comments: str = "short"
     why_comments: bool = True
     argument_offsets: bool = False
+    one_file: bool = False
     grid_stride: bool | None = None
     disabled_passes: frozenset[str] = frozenset()
     own_passes: tuple[OwnPass, ...] = ()

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from ...transpiler.backend.module.one_file import task_sources
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.lang.arch import Arch
 from ...transpiler.lang.describe import is_described
@@ -136,6 +137,7 @@ class Module:
 
     def _compile(self, request: Request, arguments: Any, template: dict[str, Any] | None) -> Compiled:
         module, fields, edited = compile_for(request, arguments, self.target)
+        module = task_sources(module, numbered=True)
         binaries = compile_binaries(module, self.target)
         return Compiled(request.specialization, module, fields, tuple(binaries), template, edited)
 

@@ -88,7 +88,8 @@ def basename(file: str) -> str:
 def line_references(text: str, places: FunctionLocations) -> list[LineReference] | None:
     """Return the line numbers in a source; None if their functions are ambiguous."""
     names = "|".join(re.escape(name) for name in {basename(file) for file, *_ in places.functions})
-    mention = re.compile(rf"//\ (?:from\ )?(?P<location>(?P<base>{names}):(?P<line>\d+))(?=\ |,|$)", re.VERBOSE)
+    before = r"(?:from\ |shadesmith\ [^\s,]+,\ \w+\ \w{8},\ )?"  # the second one: of the first line
+    mention = re.compile(rf"//\ {before}(?P<location>(?P<base>{names}):(?P<line>\d+))(?=\ |,|:|$)", re.VERBOSE)
     references: list[LineReference] = []
     line_start = 0
     for line in text.split("\n"):

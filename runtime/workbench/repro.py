@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...transpiler.backend.assemble.render import render
+from ...transpiler.backend.module.one_file import task_sources
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.types import NUMPY
 from ..arrays.memory import Array
@@ -65,6 +66,7 @@ def export_repro(variants: Variants, folder: str | Path, variant: str | None = N
     Raises: TaichiRuntimeError for the interpreter, sparse trees, more than 2 GiB of memory, and a folder in use.
     """
     module = checked_module(variants, variants.chosen.variant if variant is None else variant)
+    module = task_sources(module, numbered=True)
     target = Path(folder).expanduser()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise TaichiRuntimeError(f"{target} is not empty", "name a new folder for the reproducer")

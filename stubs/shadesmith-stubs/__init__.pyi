@@ -572,6 +572,7 @@ def init(
     templates_dir: str = ...,
     why_comments: bool = ...,
     argument_offsets: bool = ...,
+    one_file: bool = ...,
     grid_stride: bool | str = ...,
     task_graphs: bool = ...,
     warn_stale_globals: bool = ...,

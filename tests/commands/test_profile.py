@@ -113,6 +113,23 @@ def test_each_form_of_csv_is_read() -> None:
             read_metrics(text)
 
 
+DATA = Path(__file__).resolve().parents[1] / "data"
+
+
+def test_what_ncu_printed_on_an_h200_is_read() -> None:
+    """Rows of ncu 2025.3.1: without the empty fields at the end, and with quotation marks inside of fields."""
+    details = read_metrics((DATA / "ncu_details.csv").read_text("utf-8")).kernels
+    assert set(details) == {"scale_0", "scale_1"}
+    assert details["scale_0"]["Memory Throughput"] == "14.93 %"
+    assert details["scale_0"]["Memory Throughput [Gbyte/s]"] == "664.14 Gbyte/s"
+    assert details["scale_0"]["Duration"].endswith(" us") and "Achieved Occupancy" in details["scale_1"]
+    raw = read_metrics((DATA / "ncu_raw.csv").read_text("utf-8")).kernels
+    assert float(raw["scale_1"]["launch__registers_per_thread"]) == 18
+    lines = read_metrics((DATA / "ncu_source.csv").read_text("utf-8")).lines
+    assert [number for _, number in lines] == [19, 22, 24, 25, 26, 28, 33, 36, 38, 39, 40, 42]
+    assert lines["scale.cu", 19]["# Samples"] == 418 and lines["scale.cu", 22]["Instructions Executed"] == 32768
+
+
 FAKE = """#!/bin/sh
 case "$*" in
     *"--page details"*) cat {folder}/details.csv ;;

@@ -3,6 +3,7 @@
     python tests/support/hostile_kernels.py ARCH             every case in one process
     python tests/support/hostile_kernels.py ARCH CASE ...    these
     python tests/support/hostile_kernels.py ARCH --each 8    each case in a child process, which has 8 seconds
+    ... --watchdog 3                                         launches have 3 seconds, not half a second
 
 After each case a small kernel must compute the right number. Lines are `CASE: OUTCOME`.
 """
@@ -281,7 +282,10 @@ def run_each(arch: str, cases: list[str], seconds: float) -> None:
     for case in cases:
         begin = time.monotonic()
         process = subprocess.Popen(
-            [sys.executable, __file__, arch, case], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [sys.executable, __file__, arch, case, "--watchdog", str(SECONDS)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         try:
             output, errors = process.communicate(timeout=seconds)
@@ -298,6 +302,8 @@ def run_each(arch: str, cases: list[str], seconds: float) -> None:
 if __name__ == "__main__":
     arch, *rest = sys.argv[1:]
     names = [name for name in rest if name in CASES] or list(CASES)
+    if "--watchdog" in rest:
+        SECONDS = float(rest[rest.index("--watchdog") + 1])
     if "--each" in rest:
         run_each(arch, names, float(rest[rest.index("--each") + 1]))
     else:

@@ -87,10 +87,14 @@ class Task:
         block_sums: arrays of which each block adds to a copy in shared memory.
         overlaps: a thread may run several iterations at a time, whose loads overlap.
         as_lanes: iterations of the innermost axis become lanes of vectors, though the body contains loops.
+        lane_loops: each part of the body without a loop is a `ThreadFor` over neighbouring iterations of the innermost
+            axis, and the loops between them are run for all of these together.
+        short_vectors: a compiler shall not take many iterations of the serial loops at a time.
         tile: extents of the iterations of a block, whose tiles of arrays are in shared memory; () for a plain loop.
         lanes: iterations of the innermost axis that are one, which is the step of the loop there.
         blocks_done: counts the blocks of threads that have stored their partial results. The last one joins them in an
             order that does not change from run to run, and `epilogue` runs once. None: it runs in each block.
+        ends_alone: `epilogue` has a serial task that followed, so that it runs also if the loop has no iteration.
     """
 
     name: str
@@ -106,11 +110,14 @@ class Task:
     join: Block = field(default_factory=Block)
     epilogue: Block = field(default_factory=Block)
     blocks_done: Temporary | None = None
+    ends_alone: bool = False
     private: list[PrivateSums] = field(default_factory=list)
     block_sums: list[Array] = field(default_factory=list)
     overlaps: bool = False
     lanes: int = 1
     as_lanes: bool = False
+    lane_loops: bool = False
+    short_vectors: bool = False
     tile: tuple[int, ...] = ()
 
     @property

@@ -211,7 +211,7 @@ class _Printer:
         for reduction in task.reductions:
             parameter = reduction.accumulator
             self.line(f"reduce {parameter.name}: {parameter.type} by {reduction.op}")
-        self.line(f"epilogue{' of the last block' if task.blocks_done else ''} {{")
+        self.line(f"epilogue{' of the last block' * bool(task.blocks_done)}{', always' * task.ends_alone} {{")
         self.block(task.epilogue)
         self.line("}")
         self.depth -= 1

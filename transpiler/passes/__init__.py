@@ -43,6 +43,7 @@ from .context import Pass, PassContext, PassRun
 from .control.branch_depth import branch_depth
 from .control.inline_calls import inline_calls
 from .control.iteration_limit import iteration_limit
+from .control.lane_loops import lane_loops
 from .control.lower import lower
 from .control.overflow import overflow
 from .control.packed_arrays import packed_arrays
@@ -63,8 +64,10 @@ from .target.minima import minima
 from .target.normal_numbers import normal_numbers
 from .target.ranges import ranges
 from .target.reciprocals import reciprocals
+from .target.short_vectors import short_vectors
 from .target.wide_accesses import wide_accesses
 from .target.wrapping import wrapping
+from .tasks.merge_serial import merge_serial
 from .tasks.offload import offload
 from .tasks.ordered_loops import ordered_loops
 from .threads.block_local import block_local
@@ -173,6 +176,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         deactivate_cells,  # after `activate_cells`: its stores activate nothing; before `offload`: its loops are tasks
         ordered_loops,  # before `offload`, for which the variables of iterations are none of the kernel
         offload,
+        merge_serial,  # after `offload`, which makes the tasks
         demote_atomics,  # after `offload`, which decides which iterations run in parallel
         unroll_components,  # before cleanup, which puts the components into one vector
         unroll_reductions,  # before cleanup, which folds the indices, and `reduce_atomics`, which needs them
@@ -181,7 +185,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         cleanup,
         keep_elements,  # after cleanup: equal indices are one value; after `demote_atomics`: `+=` is a load and a store
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
-        fuse_result,  # after `reduce_atomics`: the return follows the loop in its task
+        fuse_result,  # after `reduce_atomics`: what follows the loop joins its task
         private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array
         block_sums,  # after `reduce_atomics`, likewise
         block_local,  # after `reduce_atomics`: an entry with reductions has no barriers in its iterations
@@ -206,6 +210,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         dead_code,  # what `expand_vectors` has replaced
         wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
         vector_lanes,  # after all passes that change what a loop does, and before `wrapping`: it knows sums
+        lane_loops,  # after `vector_lanes`, for the loops that it leaves
+        short_vectors,  # after both, whose loops load neighbours
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         lowest_bits,  # likewise

@@ -6,6 +6,7 @@ In: a module. Out: bytes by file. spirv-opt changes no result; drivers optimize 
 from __future__ import annotations
 
 from ....transpiler.backend.module.interface import BackendModule
+from ....transpiler.backend.module.one_file import task_sources
 from .glslang import Glslang, find_optimizer
 
 
@@ -14,6 +15,7 @@ def sizes_of(module: BackendModule) -> dict[str, tuple[int, int | None]]:
 
     Raises: as `Glslang.compile`.
     """
+    module = task_sources(module, numbered=True)
     before = {file.name: len(Glslang().compile(file, module.kernel)) for file in module.files}
     if find_optimizer() is None:
         return {name: (size, None) for name, size in before.items()}

@@ -17,6 +17,7 @@ from typing import Any
 from weakref import WeakSet, finalize, proxy
 
 from ....transpiler.backend.module.interface import BackendModule, TaskSource
+from ....transpiler.backend.module.one_file import task_sources
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError, UnsupportedError
 from ...store.store import Store
 from ..device import only
@@ -113,6 +114,7 @@ class Builder:
 
         store: caches SPIR-V. binaries: SPIR-V of each file, if it exists.
         """
+        module = self._split(module)
         for task in module.tasks:
             if task.block_dim > self._adapter.max_block_dim:
                 raise UnsupportedError(
@@ -139,6 +141,7 @@ class Builder:
 
     def statistics(self, module: BackendModule) -> dict[str, dict[str, Any]]:
         """Return the driver's statistics of each task by name; the device must support the extension."""
+        module = self._split(module)
         layout, codes = self._layout(module), self._compile(module)
         found: dict[str, dict[str, Any]] = {}
         for task in module.tasks:
@@ -149,6 +152,10 @@ class Builder:
             finally:
                 self._api.lib.vkDestroyPipeline(self._device, pipeline, self._api.ffi.NULL)
         return found
+
+    def _split(self, module: BackendModule) -> BackendModule:
+        """Return the module with a file for each task. Stored sources have different names."""
+        return task_sources(module, numbered=self._sources is not None)
 
     def _layout(self, module: BackendModule) -> Any:
         size = module.interface.args_size_bytes

@@ -12,6 +12,7 @@ from functools import lru_cache
 from math import prod
 
 from ....transpiler.backend.module.interface import Interface, TaskSource
+from ....transpiler.backend.module.one_file import is_one_file, task_sources, text_of
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...devices.vulkan.glslang import INSTALL_HINT, TIME_LIMIT_SECONDS, find_tool, is_whole, run_tool, without_warnings
 from ...devices.vulkan.spirv import Reflection, SpirvError, Struct, arguments_of, reflect
@@ -20,7 +21,7 @@ from .compare_declarations import Declarations
 from .compiler_diagnostics import CompilerDiagnostic, of_glslang
 from .constants import constant
 from .device_needs import TOKENS_OF_NEEDS, lacks_capability, lacks_extension
-from .diagnostics import missing_entry, store_to_read_only
+from .diagnostics import DiagnosticList, missing_entry, store_to_read_only
 from .glsl_layout import CAST, Comparison
 from .parsed_source import Location, ParsedSource
 from .spirv_stores import THROUGH, Store, stores
@@ -36,6 +37,7 @@ class _Compiled:
 
 def check_glsl(edits: Sequence[EditedFile]) -> None:
     """Record all mistakes of edited GLSL sources. Raises: TaichiRuntimeError if glslangValidator is not installed."""
+    edits = [one for edit in edits for one in _by_task(edit)]
     sources = [edit.compiled_source for edit in edits] + [edit.generated_source for edit in edits]
     with ThreadPoolExecutor(min(len(sources), os.cpu_count() or 1)) as pool:
         compiled = list(pool.map(_compile, sources))
@@ -45,6 +47,19 @@ def check_glsl(edits: Sequence[EditedFile]) -> None:
             _check_module(edit, own.module, base.module)
         else:
             _note_errors(edit, of_glslang(own.log), own.log)
+
+
+def _by_task(edit: EditedFile) -> list[EditedFile]:
+    """Return the edit of a file, or that of each task of which the file has a section."""
+    if not is_one_file(edit.generated):
+        return [edit]
+    generated, edited = task_sources(edit.generated), task_sources(edit.edited)
+    found = []
+    for number in range(len(generated.files)):
+        source = ParsedSource(text_of(edit.source.text, number))
+        diagnostics = DiagnosticList(edit.diagnostics.path, source, edit.diagnostics.entries)
+        found.append(EditedFile(generated, edited, number, edit.capabilities, diagnostics))
+    return found
 
 
 @lru_cache(maxsize=64)

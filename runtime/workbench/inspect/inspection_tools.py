@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ....transpiler.backend.module.interface import BackendModule, SourceFile
+from ....transpiler.backend.module.one_file import task_sources
 from ...devices.target_tools import Part, find_part, part_of, tools_of
 from .listing import Listing
 from .resources import Resources
@@ -53,7 +54,7 @@ def listings(module: BackendModule, form: str, gpu: str = "") -> list[Listing]:
 
     Raises: TaichiCompilationError if a source is refused, TaichiRuntimeError if a tool is missing.
     """
-    gpu = gpu or tools_of(module.target).default_gpu
+    gpu, module = gpu or tools_of(module.target).default_gpu, task_sources(module)
     return [forms_of(module.target)[form].listing(module, file, gpu) for file in module.files]
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ....transpiler.backend.module.interface import PACK_CODES
+from ....transpiler.backend.module.one_file import task_sources
 from ..edits.variants import Variants
 from ..measure.replicas import packed_call
 
@@ -134,6 +135,7 @@ def _tasks(
     module: BackendModule, counts: Sequence[int], grids: Sequence[tuple[int, int]] | None
 ) -> Iterable[PlannedTask]:
     """Yield the tasks in order."""
+    own = task_sources(module)
     names = {slot: array.name for slot, array in enumerate(module.interface.arrays)} | {TEMPORARIES: "temporaries"}
     touched: dict[int, bool] = {}  # by slot, whether a task before writes it
     for number, (task, count) in enumerate(zip(module.tasks, counts, strict=True)):
@@ -144,7 +146,7 @@ def _tasks(
         yield PlannedTask(
             task.name, task.kind, None if count == -1 else max(count, 0), None if grids is None else grids[number],
             task.block_dim, task.items, _names(task.reads, names), _names(task.writes, names),
-            _names(sorted(waits), names), len(BARRIER.findall(module.files[task.file].text)),
+            _names(sorted(waits), names), len(BARRIER.findall(own.files[own.tasks[number].file].text)),
         )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....transpiler.backend.module.interface import BackendModule, SourceFile
+from ....transpiler.backend.module.one_file import task_sources
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...devices.target_tools import tools_of
 from .inspection_tools import forms_of, listings
@@ -39,6 +40,7 @@ _VALUE = re.compile(r"\s*\$(\d+)")
 
 def line_map(module: BackendModule, locations: Locations, final: str, gpu: str) -> dict[str, Any]:
     """Return the map of a module. locations: Python lines of the lines of `final`, its last IR."""
+    module = task_sources(module)
     shown: dict[str, list[Listing]] = {}
     missing: dict[str, str] = {}
     for form in forms_of(module.target):

@@ -2,11 +2,13 @@
 
     ncu --import R --csv --page details                       a metric of a kernel in each row
     ncu --import R --csv --page raw                           a kernel in each row, a unit below each metric
-    ncu --import R --csv --page source --print-source cuda    a line of the source in each row
+    ncu --import R --csv --page source --print-source cuda,sass
+                                                              a line of the source in each row, its instructions below
     nsys stats --report cuda_gpu_kern_sum --format csv R      a kernel in each row, its times
 
 In: the lines of such a file; what precedes the table (`==PROF==` and the like) is skipped. Out: `Metrics`. A kernel
-that was measured several times has the metrics of its last launch.
+that was measured several times has the metrics of its last launch. ncu leaves out empty fields at the end of a row, and
+quotes no quotation marks inside a field (2025.3).
 Source: Nsight Compute CLI, "Page Import/Export"; Nsight Systems, "Report Scripts".
 """
 
@@ -43,7 +45,7 @@ class Metrics:
 
 def read_metrics(text: str) -> Metrics:
     """Return what a file has. Raises: ValueError if it is none of those that are known."""
-    rows = [row for row in csv.reader(text.splitlines()) if row]
+    rows = [_fields(line) for line in text.splitlines() if line]
     found = Metrics()
     file, table, header = "", "", []
     for row in rows:
@@ -52,11 +54,27 @@ def read_metrics(text: str) -> Metrics:
             table, header = kind, row
         elif len(row) == 2 and row[0] in FILE_KEYS:
             file = _basename(row[1])
-        elif table and len(row) == len(header):
-            _READERS[table](found, dict(zip(header, row, strict=True)), file)
+        elif table and len(row) > 1:
+            _READERS[table](found, dict(zip(header, _as_long_as(row, header))), file)
     if not table:
         raise ValueError("it has no table of Nsight Compute or Nsight Systems")
     return found
+
+
+def _fields(line: str) -> list[str]:
+    """Return the fields of a line. ncu puts all of them in quotation marks, which are parts of fields as well."""
+    if line.startswith('"'):
+        return line.rstrip(",").removeprefix('"').removesuffix('"').split('","')
+    return next(csv.reader([line]))
+
+
+def _as_long_as(row: list[str], header: Sequence[str]) -> list[str]:
+    """Return a row with a field for each column; a source that has `","` is one field."""
+    more = len(row) - len(header)
+    if more > 0 and "Source" in header:
+        at = header.index("Source")
+        row = [*row[:at], '","'.join(row[at : at + more + 1]), *row[at + more + 1 :]]
+    return row + [""] * -more
 
 
 def _kind(row: Sequence[str]) -> str:
@@ -73,8 +91,11 @@ def _kind(row: Sequence[str]) -> str:
 
 def _details(found: Metrics, row: Mapping[str, str], file: str) -> None:
     if row[METRIC]:
-        value = f"{row[VALUE]} {row.get(UNIT, '')}".strip()
-        found.kernels.setdefault(_entry(row[KERNEL]), {})[row[METRIC]] = value
+        unit, metrics = row.get(UNIT, ""), found.kernels.setdefault(_entry(row[KERNEL]), {})
+        name = row[METRIC]
+        if not metrics.get(name, unit).endswith(unit):  # ncu has two of one name, in % and in bytes per second
+            name = f"{name} [{unit}]"
+        metrics[name] = f"{row[VALUE]} {unit}".strip()
 
 
 def _raw(found: Metrics, row: Mapping[str, str], file: str) -> None:
@@ -86,9 +107,9 @@ def _raw(found: Metrics, row: Mapping[str, str], file: str) -> None:
 
 def _source(found: Metrics, row: Mapping[str, str], file: str) -> None:
     number = next((row[name] for name in LINE_COLUMNS if name in row), "")
-    if not number.isdigit() or row.get("Address"):  # an instruction, whose number is no line
+    if not number.isdigit() or row.get("Address", "-") != "-":  # an instruction, whose number is no line
         return
-    values = {name: _number(value) for name, value in row.items() if name not in (*LINE_COLUMNS, "Source")}
+    values = {name: _number(value) for name, value in row.items() if name not in (*LINE_COLUMNS, "Source", "Address")}
     known = {name: value for name, value in values.items() if value is not None}
     if any(known.values()):
         found.lines[file, int(number)] = known

@@ -69,7 +69,7 @@ def measure(tool: str, program: Path, arguments: Sequence[str], output: Path, ar
     if tool == "ncu":
         command = [path, "--force-overwrite", "--export", str(result), "--set", "full", "--import-source", "yes"]
         _run([*command, "--target-processes", "all", *target], variables, profiler)
-        pages = (["--page", "details"], ["--page", "source", "--print-source", "cuda"])
+        pages = (["--page", "details"], ["--page", "source", "--print-source", "cuda,sass"])
         tables = [[path, "--import", str(result), "--csv", *page] for page in pages]
     else:
         _run([path, "profile", "--force-overwrite", "true", "--output", str(result), *target], variables, profiler)

@@ -17,6 +17,14 @@ static inline int part_end(int count, int part) {
     return part_begin(count, part + 1);
 }
 
+// Vectors of 16 bytes, for sums of elements at indices that are loaded: gcc would gather them into
+// wider vectors, which takes longer.
+#define SHORT_VECTORS
+#if defined(__x86_64__) && __GNUC__ >= 8 && !defined(__clang__)
+#undef SHORT_VECTORS
+#define SHORT_VECTORS __attribute__((target("prefer-vector-width=128")))
+#endif
+
 // The number of threads for a loop in which each thread has copies of arrays.
 static inline int threads_up_to(int most) {
 #ifdef _OPENMP

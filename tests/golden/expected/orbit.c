@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c bdd44399, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, c 4e57f591, orbit.py:37: orbit(dt: f32)
 #include <math.h>
 
 enum { bodies_n0 = 512 };  // bodies.shape[0]
@@ -46,7 +46,7 @@ struct Args {
 #pragma omp declare reduction(max_f32 : float : omp_out = max_f32(omp_out, omp_in)) \
     initializer(omp_priv = NAN)
 
-// task 0 of 4: range_for over bodies
+// task 0 of 3: range_for over bodies
 // orbit.py:38  for i in bodies:
 static inline void task_0(const struct Args args, int i) {
     // orbit.py:39  bodies[i].vel -= bodies[i].pos * dt
@@ -66,7 +66,7 @@ void orbit_0(const struct Args *arguments) {
     }
 }
 
-// task 1 of 4: serial
+// task 1 of 3: serial
 static inline void task_1(const struct Args args) {
     // orbit.py:42  heaviest = bodies[0]
     args.temporaries->heaviest = (Body){bodies_pos(0), bodies_vel(0), bodies_mass(0)};
@@ -77,7 +77,7 @@ void orbit_1(const struct Args *arguments) {
     task_1(args);
 }
 
-// task 2 of 4: range_for over i
+// task 2 of 3: range_for over i
 // orbit.py:43  for i in range(512):
 static inline void task_2(const struct Args args, int i, float *heaviest_mass) {
     // orbit.py:44  ti.atomic_max(heaviest.mass, bodies.mass[i])
@@ -93,18 +93,9 @@ void orbit_2(const struct Args *arguments) {
         task_2(args, i, &heaviest_mass);
     }
     args.temporaries->heaviest.mass = max_f32(args.temporaries->heaviest.mass, heaviest_mass);
-}
-
-// task 3 of 4: serial
-static inline void task_3(const struct Args args) {
     // orbit.py:45  bodies[1] = heaviest
     Body heaviest = args.temporaries->heaviest;
     bodies_pos(1) = heaviest.pos;
     bodies_vel(1) = heaviest.vel;
     bodies_mass(1) = heaviest.mass;
-}
-
-void orbit_3(const struct Args *arguments) {
-    const struct Args args = *arguments;
-    task_3(args);
 }

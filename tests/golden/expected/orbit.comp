@@ -1,5 +1,5 @@
 // ===== orbit_0.comp
-// shadesmith 0.1.0, vulkan b34cad54, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan be360035, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -25,7 +25,9 @@ layout(buffer_reference, scalar, buffer_reference_align = 4)
 layout(buffer_reference, scalar, buffer_reference_align = 4)
     restrict writeonly buffer WriteF32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
-    Body heaviest;  // Body
+    Body heaviest;                        // Body
+    uint blocks_done;                     // u32
+    float heaviest_mass_of_blocks[4096];  // f32
 };
 layout(push_constant, scalar) uniform Args {
     BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
@@ -40,7 +42,7 @@ layout(push_constant, scalar) uniform Args {
 #define bodies_mass(i) args.bodies.v[0].mass[i]
 #define energy(i) args.energy_data.v[i]
 
-// task 0 of 4: range_for over bodies
+// task 0 of 3: range_for over bodies
 // orbit.py:38  for i in bodies:
 void main() {
     int i = int(gl_GlobalInvocationID.x);
@@ -56,7 +58,7 @@ void main() {
 }
 
 // ===== orbit_1.comp
-// shadesmith 0.1.0, vulkan 83f1e514, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan fcee9c70, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -79,7 +81,9 @@ layout(buffer_reference, scalar, buffer_reference_align = 4)
 layout(buffer_reference, scalar, buffer_reference_align = 4)
     restrict writeonly buffer WriteF32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
-    Body heaviest;  // Body
+    Body heaviest;                        // Body
+    uint blocks_done;                     // u32
+    float heaviest_mass_of_blocks[4096];  // f32
 };
 layout(push_constant, scalar) uniform Args {
     BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
@@ -93,38 +97,21 @@ layout(push_constant, scalar) uniform Args {
 #define bodies_vel(i) args.bodies.v[0].vel[i]
 #define bodies_mass(i) args.bodies.v[0].mass[i]
 
-// task 1 of 4: serial
+// task 1 of 3: serial
 void main() {
     // orbit.py:42  heaviest = bodies[0]
     args.temporaries.heaviest = Body(bodies_pos(0), bodies_vel(0), bodies_mass(0));
 }
 
 // ===== orbit_2.comp
-// shadesmith 0.1.0, vulkan 3cc77aed, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan 8b154110, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
 
 #define BLOCK 128
+#define MAX_BLOCKS 4096u  // that store partial results
 layout(local_size_x = BLOCK) in;
-
-layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer AtomicU32 {
-    uint v[];
-};
-
-float atomic_max_f32(AtomicU32 data, uint index, float value) {
-    uint old = data.v[index];
-    uint assumed;
-    do {
-        assumed = old;
-        float next = max(uintBitsToFloat(assumed), value);
-        if (floatBitsToUint(next) == assumed) {
-            break;
-        }
-        old = atomicCompSwap(data.v[index], assumed, floatBitsToUint(next));
-    } while (old != assumed);
-    return uintBitsToFloat(old);
-}
 
 shared float of_block_f32[BLOCK];
 
@@ -159,65 +146,10 @@ layout(buffer_reference, scalar, buffer_reference_align = 4)
     restrict buffer BodiesBuffer { Bodies v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4)
     restrict writeonly buffer WriteF32 { float v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
-    Body heaviest;  // Body
-};
-layout(push_constant, scalar) uniform Args {
-    BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
-                              // field[f32, 512]
-    WriteF32 energy_data;     // energy: field[f32, 512]
-    Temporaries temporaries;  // values that cross tasks
-    float dt;                 // dt: f32
-} args;
-
-#define bodies_mass(i) args.bodies.v[0].mass[i]
-
-// task 2 of 4: range_for over i
-// orbit.py:43  for i in range(512):
-void task(int i, inout float heaviest_mass) {
-    // orbit.py:44  ti.atomic_max(heaviest.mass, bodies.mass[i])
-    // not atomic: joined below (reduce_atomics)
-    heaviest_mass = max(heaviest_mass, bodies_mass(i));
-}
-
-void main() {
-    float heaviest_mass = uintBitsToFloat(0x7fc00000u);  // NaN loses against every number
-    uint count = 512;
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
-        task(int(index), heaviest_mass);
-    }
-    heaviest_mass = block_max(heaviest_mass);
-    if (gl_LocalInvocationIndex == 0) {
-        atomic_max_f32(AtomicU32(args.temporaries), 6u, heaviest_mass);
-    }
-}
-
-// ===== orbit_3.comp
-// shadesmith 0.1.0, vulkan b351a4b8, orbit.py:37: orbit(dt: f32)
-#version 460
-#extension GL_EXT_buffer_reference : require
-#extension GL_EXT_scalar_block_layout : require
-
-layout(local_size_x = 1) in;
-
-struct Body {
-    vec3 pos, vel;
-    float mass;
-};
-
-struct Bodies {
-    vec3 pos[512];
-    vec3 vel[512];
-    float mass[512];
-};
-
-layout(buffer_reference, scalar, buffer_reference_align = 4)
-    restrict buffer BodiesBuffer { Bodies v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 4)
-    restrict writeonly buffer WriteF32 { float v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
-    Body heaviest;  // Body
+layout(buffer_reference, scalar, buffer_reference_align = 8) coherent buffer Temporaries {
+    Body heaviest;                        // Body
+    uint blocks_done;                     // u32
+    float heaviest_mass_of_blocks[4096];  // f32
 };
 layout(push_constant, scalar) uniform Args {
     BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
@@ -231,11 +163,52 @@ layout(push_constant, scalar) uniform Args {
 #define bodies_vel(i) args.bodies.v[0].vel[i]
 #define bodies_mass(i) args.bodies.v[0].mass[i]
 
-// task 3 of 4: serial
+shared bool is_last;
+
+// task 2 of 3: range_for over i
+// orbit.py:43  for i in range(512):
+void task(int i, inout float heaviest_mass) {
+    // orbit.py:44  ti.atomic_max(heaviest.mass, bodies.mass[i])
+    // not atomic: joined below (reduce_atomics)
+    heaviest_mass = max(heaviest_mass, bodies_mass(i));
+}
+
 void main() {
-    // orbit.py:45  bodies[1] = heaviest
-    Body heaviest = args.temporaries.heaviest;
-    bodies_pos(1) = heaviest.pos;
-    bodies_vel(1) = heaviest.vel;
-    bodies_mass(1) = heaviest.mass;
+    // The last block joins the results of all, in a fixed order: each run gives the same bits.
+    uint blocks = min(gl_NumWorkGroups.x, MAX_BLOCKS);
+    if (gl_WorkGroupID.x >= blocks) {
+        return;
+    }
+    float heaviest_mass = uintBitsToFloat(0x7fc00000u);  // NaN loses against every number
+    uint count = 512;
+    uint stride = blocks * BLOCK;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+        task(int(index), heaviest_mass);
+    }
+    heaviest_mass = block_max(heaviest_mass);
+    if (gl_LocalInvocationIndex == 0) {
+        args.temporaries.heaviest_mass_of_blocks[gl_WorkGroupID.x] = heaviest_mass;
+    }
+    memoryBarrierBuffer();
+    if (gl_LocalInvocationIndex == 0) {
+        is_last = atomicAdd(args.temporaries.blocks_done, 1u) == blocks - 1;
+    }
+    barrier();
+    memoryBarrierBuffer();
+    if (is_last) {
+        heaviest_mass = uintBitsToFloat(0x7fc00000u);
+        for (uint part = gl_LocalInvocationIndex; part < blocks; part += BLOCK) {
+            heaviest_mass = max(heaviest_mass, args.temporaries.heaviest_mass_of_blocks[part]);
+        }
+        heaviest_mass = block_max(heaviest_mass);
+        if (gl_LocalInvocationIndex == 0) {
+            args.temporaries.blocks_done = 0u;
+            args.temporaries.heaviest.mass = max(args.temporaries.heaviest.mass, heaviest_mass);
+            // orbit.py:45  bodies[1] = heaviest
+            Body heaviest = args.temporaries.heaviest;
+            bodies_pos(1) = heaviest.pos;
+            bodies_vel(1) = heaviest.vel;
+            bodies_mass(1) = heaviest.mass;
+        }
+    }
 }

@@ -1,8 +1,24 @@
-// shadesmith 0.1.0, cuda 5d30bb97, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, cuda c59177fb, orbit.py:37: orbit(dt: f32)
 
 #define BLOCK 128
+#define MAX_BLOCKS 4096u  // that store partial results
 
 constexpr int bodies_n0 = 512;  // bodies.shape[0]
+
+typedef unsigned int uint32_t;
+
+// Whether all other blocks have stored their results, which this one then sees. All threads of a
+// block call it.
+__device__ inline bool is_last_block(unsigned *done, unsigned blocks) {
+    __shared__ bool is_last;
+    if (threadIdx.x == 0) {
+        __threadfence();
+        is_last = atomicInc(done, blocks - 1) == blocks - 1;  // which sets the count back to 0
+    }
+    __syncthreads();
+    __threadfence();
+    return is_last;
+}
 
 using vec3 = float3;
 
@@ -12,20 +28,6 @@ __device__ inline vec3 &operator+=(vec3 &a, vec3 b) {
 
 __device__ inline vec3 &operator-=(vec3 &a, vec3 b) {
     return a = {a.x - b.x, a.y - b.y, a.z - b.z};
-}
-
-__device__ inline float atomic_max_f32(float *address, float value) {
-    unsigned int *bits = (unsigned int *)address;
-    unsigned int old = *bits, assumed;
-    do {
-        assumed = old;
-        float next = fmaxf(__uint_as_float(assumed), value);
-        if (__float_as_uint(next) == assumed) {
-            break;
-        }
-        old = atomicCAS(bits, assumed, __float_as_uint(next));
-    } while (old != assumed);
-    return __uint_as_float(old);
 }
 
 // The greatest of the values of a block's threads, in the first; all threads call it.
@@ -63,7 +65,9 @@ struct Bodies {
 static_assert(sizeof(Bodies) == 14336, "must match the cell size on the host");
 
 struct Temporaries {
-    Body heaviest;  // Body
+    Body heaviest;                        // Body
+    uint32_t blocks_done;                 // u32
+    float heaviest_mass_of_blocks[4096];  // f32
 };
 
 struct Args {
@@ -79,7 +83,7 @@ struct Args {
 #define bodies_mass(i) args.bodies->mass[i]
 #define energy(i) args.energy_data[i]
 
-// task 0 of 4: range_for over bodies
+// task 0 of 3: range_for over bodies
 // orbit.py:38  for i in bodies:
 extern "C" __global__ void __launch_bounds__(BLOCK) orbit_0(const Args args) {
     int i = blockIdx.x * BLOCK + threadIdx.x;
@@ -94,13 +98,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK) orbit_0(const Args args) {
     energy(i) = 0.5f * bodies_mass(i) * dot(bodies_vel(i), bodies_vel(i));
 }
 
-// task 1 of 4: serial
+// task 1 of 3: serial
 extern "C" __global__ void orbit_1(const Args args) {
     // orbit.py:42  heaviest = bodies[0]
     args.temporaries->heaviest = Body{bodies_pos(0), bodies_vel(0), bodies_mass(0)};
 }
 
-// task 2 of 4: range_for over i
+// task 2 of 3: range_for over i
 // orbit.py:43  for i in range(512):
 __device__ inline void task_2(const Args &args, int i, float &heaviest_mass) {
     // orbit.py:44  ti.atomic_max(heaviest.mass, bodies.mass[i])
@@ -109,24 +113,35 @@ __device__ inline void task_2(const Args &args, int i, float &heaviest_mass) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) orbit_2(const Args args) {
+    // The last block joins the results of all, in a fixed order: each run gives the same bits.
+    unsigned blocks = min(gridDim.x, MAX_BLOCKS);
+    if (blockIdx.x >= blocks) {
+        return;
+    }
     float heaviest_mass = __int_as_float(0x7fc00000);  // NaN loses against every number
     unsigned count = 512;
-    unsigned stride = gridDim.x * BLOCK;
+    unsigned stride = blocks * BLOCK;
     for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_2(args, int(index), heaviest_mass);
     }
     static_assert(BLOCK % 32 == 0, "all warps of a block are full");
     heaviest_mass = block_max(heaviest_mass);
     if (threadIdx.x == 0) {
-        atomic_max_f32(&args.temporaries->heaviest.mass, heaviest_mass);
+        args.temporaries->heaviest_mass_of_blocks[blockIdx.x] = heaviest_mass;
     }
-}
-
-// task 3 of 4: serial
-extern "C" __global__ void orbit_3(const Args args) {
-    // orbit.py:45  bodies[1] = heaviest
-    Body heaviest = args.temporaries->heaviest;
-    bodies_pos(1) = heaviest.pos;
-    bodies_vel(1) = heaviest.vel;
-    bodies_mass(1) = heaviest.mass;
+    if (is_last_block(&args.temporaries->blocks_done, blocks)) {
+        heaviest_mass = __int_as_float(0x7fc00000);
+        for (unsigned part = threadIdx.x; part < blocks; part += BLOCK) {
+            heaviest_mass = fmaxf(heaviest_mass, args.temporaries->heaviest_mass_of_blocks[part]);
+        }
+        heaviest_mass = block_max(heaviest_mass);
+        if (threadIdx.x == 0) {
+            args.temporaries->heaviest.mass = fmaxf(args.temporaries->heaviest.mass, heaviest_mass);
+            // orbit.py:45  bodies[1] = heaviest
+            Body heaviest = args.temporaries->heaviest;
+            bodies_pos(1) = heaviest.pos;
+            bodies_vel(1) = heaviest.vel;
+            bodies_mass(1) = heaviest.mass;
+        }
+    }
 }

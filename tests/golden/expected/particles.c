@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 88895a31, particles.py:18:
+// shadesmith 0.1.0, c 156f1177, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #include <math.h>
 #include <stdbool.h>
@@ -59,7 +59,7 @@ struct Args {
 #pragma omp declare reduction(max_f32 : float : omp_out = max_f32(omp_out, omp_in)) \
     initializer(omp_priv = NAN)
 
-// task 0 of 3: serial
+// task 0 of 2: serial
 static inline void task_0(const struct Args args) {
     // particles.py:19  highest = Plane(offset=-1e9)
     args.temporaries->highest = (Plane){(vec3){0.0f, 0.0f, 0.0f}, -1e9f};
@@ -70,7 +70,7 @@ void particles_0(const struct Args *arguments) {
     task_0(args);
 }
 
-// task 1 of 3: range_for over x
+// task 1 of 2: range_for over x
 // particles.py:20  for i in x:
 static inline void task_1(const struct Args args, int i, float *highest_offset) {
     Particle p = x(i);  // :21
@@ -104,15 +104,6 @@ void particles_1(const struct Args *arguments) {
         highest_offset = max_f32(highest_offset, highest_offset_of[part]);
     }
     args.temporaries->highest.offset = max_f32(args.temporaries->highest.offset, highest_offset);
-}
-
-// task 2 of 3: serial
-static inline void task_2(const struct Args args) {
     // particles.py:28  return highest
     args.result->value = args.temporaries->highest;
-}
-
-void particles_2(const struct Args *arguments) {
-    const struct Args args = *arguments;
-    task_2(args);
 }

@@ -1,5 +1,5 @@
 // ===== particles_0.comp
-// shadesmith 0.1.0, vulkan 3a184c67, particles.py:18:
+// shadesmith 0.1.0, vulkan 069b34a0, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -21,7 +21,9 @@ struct Plane {
 layout(buffer_reference, scalar, buffer_reference_align = 4)
     restrict buffer ParticleBuffer { Particle v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
-    Plane highest;  // Plane
+    Plane highest;                         // Plane
+    uint blocks_done;                      // u32
+    float highest_offset_of_blocks[4096];  // f32
 };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Result {
     Plane value;  // Plane
@@ -36,14 +38,14 @@ layout(push_constant, scalar) uniform Args {
     int x_n;                  // x.shape[0]
 } args;
 
-// task 0 of 3: serial
+// task 0 of 2: serial
 void main() {
     // particles.py:19  highest = Plane(offset=-1e9)
     args.temporaries.highest = Plane(vec3(0.0), -1e9);
 }
 
 // ===== particles_1.comp
-// shadesmith 0.1.0, vulkan d25a0d88, particles.py:18:
+// shadesmith 0.1.0, vulkan ed46d59a, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -51,25 +53,8 @@ void main() {
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
 
 #define BLOCK 128
+#define MAX_BLOCKS 4096u  // that store partial results
 layout(local_size_x = BLOCK) in;
-
-layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer AtomicU32 {
-    uint v[];
-};
-
-float atomic_max_f32(AtomicU32 data, uint index, float value) {
-    uint old = data.v[index];
-    uint assumed;
-    do {
-        assumed = old;
-        float next = max(uintBitsToFloat(assumed), value);
-        if (floatBitsToUint(next) == assumed) {
-            break;
-        }
-        old = atomicCompSwap(data.v[index], assumed, floatBitsToUint(next));
-    } while (old != assumed);
-    return uintBitsToFloat(old);
-}
 
 shared float of_block_f32[BLOCK];
 
@@ -101,8 +86,10 @@ struct Plane {
 
 layout(buffer_reference, scalar, buffer_reference_align = 4)
     restrict buffer ParticleBuffer { Particle v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
-    Plane highest;  // Plane
+layout(buffer_reference, scalar, buffer_reference_align = 8) coherent buffer Temporaries {
+    Plane highest;                         // Plane
+    uint blocks_done;                      // u32
+    float highest_offset_of_blocks[4096];  // f32
 };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Result {
     Plane value;  // Plane
@@ -119,7 +106,9 @@ layout(push_constant, scalar) uniform Args {
 
 #define x(i) args.x_data.v[i]
 
-// task 1 of 3: range_for over x
+shared bool is_last;
+
+// task 1 of 2: range_for over x
 // particles.py:20  for i in x:
 void task(int i, inout float highest_offset) {
     Particle p = x(i);  // :21
@@ -134,58 +123,38 @@ void task(int i, inout float highest_offset) {
 }
 
 void main() {
+    // The last block joins the results of all, in a fixed order: each run gives the same bits.
+    uint blocks = min(gl_NumWorkGroups.x, MAX_BLOCKS);
+    if (gl_WorkGroupID.x >= blocks) {
+        return;
+    }
     float highest_offset = uintBitsToFloat(0x7fc00000u);  // NaN loses against every number
     uint count = uint(args.x_n);
-    uint stride = gl_NumWorkGroups.x * BLOCK;
+    uint stride = blocks * BLOCK;
     for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
         task(int(index), highest_offset);
     }
     highest_offset = block_max(highest_offset);
     if (gl_LocalInvocationIndex == 0) {
-        atomic_max_f32(AtomicU32(args.temporaries), 3u, highest_offset);
+        args.temporaries.highest_offset_of_blocks[gl_WorkGroupID.x] = highest_offset;
     }
-}
-
-// ===== particles_2.comp
-// shadesmith 0.1.0, vulkan 85d20209, particles.py:18:
-// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
-#version 460
-#extension GL_EXT_buffer_reference : require
-#extension GL_EXT_scalar_block_layout : require
-#extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
-
-layout(local_size_x = 1) in;
-
-struct Particle {
-    vec3 pos, vel;
-    uint8_t alive;
-};
-
-struct Plane {
-    vec3 normal;
-    float offset;
-};
-
-layout(buffer_reference, scalar, buffer_reference_align = 4)
-    restrict buffer ParticleBuffer { Particle v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
-    Plane highest;  // Plane
-};
-layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Result {
-    Plane value;  // Plane
-};
-layout(push_constant, scalar) uniform Args {
-    ParticleBuffer x_data;    // x: ndarray[Particle, 1]
-    Temporaries temporaries;  // values that cross tasks
-    Result result;            // what the kernel returns
-    vec3 floor_normal;        // floor.normal: f32[3]
-    float floor_offset;       // floor.offset: f32
-    float dt;                 // dt: f32
-    int x_n;                  // x.shape[0]
-} args;
-
-// task 2 of 3: serial
-void main() {
-    // particles.py:28  return highest
-    args.result.value = args.temporaries.highest;
+    memoryBarrierBuffer();
+    if (gl_LocalInvocationIndex == 0) {
+        is_last = atomicAdd(args.temporaries.blocks_done, 1u) == blocks - 1;
+    }
+    barrier();
+    memoryBarrierBuffer();
+    if (is_last) {
+        highest_offset = uintBitsToFloat(0x7fc00000u);
+        for (uint part = gl_LocalInvocationIndex; part < blocks; part += BLOCK) {
+            highest_offset = max(highest_offset, args.temporaries.highest_offset_of_blocks[part]);
+        }
+        highest_offset = block_max(highest_offset);
+        if (gl_LocalInvocationIndex == 0) {
+            args.temporaries.blocks_done = 0u;
+            args.temporaries.highest.offset = max(args.temporaries.highest.offset, highest_offset);
+            // particles.py:28  return highest
+            args.result.value = args.temporaries.highest;
+        }
+    }
 }

@@ -1,27 +1,29 @@
-// shadesmith 0.1.0, cuda 9952bc51, particles.py:18:
+// shadesmith 0.1.0, cuda 6f8667d7, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 
 #define BLOCK 128
+#define MAX_BLOCKS 4096u  // that store partial results
 
 typedef unsigned char uint8_t;
+typedef unsigned int uint32_t;
+
+// Whether all other blocks have stored their results, which this one then sees. All threads of a
+// block call it.
+__device__ inline bool is_last_block(unsigned *done, unsigned blocks) {
+    __shared__ bool is_last;
+    if (threadIdx.x == 0) {
+        __threadfence();
+        is_last = atomicInc(done, blocks - 1) == blocks - 1;  // which sets the count back to 0
+    }
+    __syncthreads();
+    __threadfence();
+    return is_last;
+}
+
 using vec3 = float3;
 
 __device__ inline vec3 &operator+=(vec3 &a, vec3 b) {
     return a = {a.x + b.x, a.y + b.y, a.z + b.z};
-}
-
-__device__ inline float atomic_max_f32(float *address, float value) {
-    unsigned int *bits = (unsigned int *)address;
-    unsigned int old = *bits, assumed;
-    do {
-        assumed = old;
-        float next = fmaxf(__uint_as_float(assumed), value);
-        if (__float_as_uint(next) == assumed) {
-            break;
-        }
-        old = atomicCAS(bits, assumed, __float_as_uint(next));
-    } while (old != assumed);
-    return __uint_as_float(old);
 }
 
 // The greatest of the values of a block's threads, in the first; all threads call it.
@@ -57,7 +59,9 @@ struct Plane {
 static_assert(sizeof(Plane) == 16, "must match the size on the host");
 
 struct Temporaries {
-    Plane highest;  // Plane
+    Plane highest;                         // Plane
+    uint32_t blocks_done;                  // u32
+    float highest_offset_of_blocks[4096];  // f32
 };
 
 struct Result {
@@ -76,13 +80,13 @@ struct Args {
 
 #define x(i) args.x_data[i]
 
-// task 0 of 3: serial
+// task 0 of 2: serial
 extern "C" __global__ void particles_0(const Args args) {
     // particles.py:19  highest = Plane(offset=-1e9)
     args.temporaries->highest = Plane{vec3{0.0f, 0.0f, 0.0f}, -1e9f};
 }
 
-// task 1 of 3: range_for over x
+// task 1 of 2: range_for over x
 // particles.py:20  for i in x:
 __device__ inline void task_1(const Args &args, int i, float &highest_offset) {
     Particle p = x(i);  // :21
@@ -97,21 +101,34 @@ __device__ inline void task_1(const Args &args, int i, float &highest_offset) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) particles_1(const Args args) {
+    // The last block joins the results of all, in a fixed order: each run gives the same bits.
+    unsigned blocks = min(gridDim.x, MAX_BLOCKS);
+    if (blockIdx.x >= blocks) {
+        return;
+    }
     float highest_offset = __int_as_float(0x7fc00000);  // NaN loses against every number
     unsigned count = unsigned(args.x_n);
-    unsigned stride = gridDim.x * BLOCK;
+    unsigned stride = blocks * BLOCK;
     for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
         task_1(args, int(index), highest_offset);
     }
     static_assert(BLOCK % 32 == 0, "all warps of a block are full");
     highest_offset = block_max(highest_offset);
     if (threadIdx.x == 0) {
-        atomic_max_f32(&args.temporaries->highest.offset, highest_offset);
+        args.temporaries->highest_offset_of_blocks[blockIdx.x] = highest_offset;
     }
-}
-
-// task 2 of 3: serial
-extern "C" __global__ void particles_2(const Args args) {
-    // particles.py:28  return highest
-    args.result->value = args.temporaries->highest;
+    if (is_last_block(&args.temporaries->blocks_done, blocks)) {
+        highest_offset = __int_as_float(0x7fc00000);
+        for (unsigned part = threadIdx.x; part < blocks; part += BLOCK) {
+            highest_offset = fmaxf(highest_offset,
+                args.temporaries->highest_offset_of_blocks[part]);
+        }
+        highest_offset = block_max(highest_offset);
+        if (threadIdx.x == 0) {
+            args.temporaries->highest.offset = fmaxf(args.temporaries->highest.offset,
+                highest_offset);
+            // particles.py:28  return highest
+            args.result->value = args.temporaries->highest;
+        }
+    }
 }

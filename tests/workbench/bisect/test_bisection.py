@@ -2,73 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from seeded_mistakes import lost_store, swapped_operands, wrong_constant, wrong_operation
 
 import shadesmith as ti
 from shadesmith.runtime.commands import command_line
-from shadesmith.transpiler import passes as table
-from shadesmith.transpiler.ir.nodes import Statement, walk
-from shadesmith.transpiler.ir.statements import AtomicOp, Const, GlobalStore, LocalStore, Operation
 from shadesmith.transpiler.ir.tasks import Kernel
-
-SWAPS = {"add": "sub", "mul": "add", "floordiv": "add", "mod": "add", "plain_div": "add", "plain_mod": "add"}
-
-
-def values_of_stores(kernel: Kernel) -> Iterator[Statement]:
-    """Yield what is stored or added, and the operations that it is computed by, the last first."""
-    found = [s for root in kernel.roots() for s in walk(root)]
-    for statement in reversed(found):
-        if isinstance(statement, (GlobalStore, LocalStore, AtomicOp)):
-            waiting = [statement.value]
-            while waiting:
-                value = waiting.pop()
-                yield value
-                waiting += value.operands if isinstance(value, Operation) else []
-
-
-def wrong_operation(kernel: Kernel) -> bool:
-    """Compute something else somewhere."""
-    for value in values_of_stores(kernel):
-        if isinstance(value, Operation) and value.op in SWAPS:
-            value.op = SWAPS[value.op]
-            return True
-    return False
-
-
-def wrong_constant(kernel: Kernel) -> bool:
-    for value in values_of_stores(kernel):
-        if isinstance(value, Const) and not isinstance(value.value, bool):
-            value.value, value.origin = value.value + 3, None
-            return True
-    return False
-
-
-def lost_store(kernel: Kernel) -> bool:
-    for root in reversed(kernel.roots()):
-        for statement in walk(root):
-            for name in statement.BLOCKS:
-                block = getattr(statement, name)
-                stores = [s for s in block.statements if isinstance(s, GlobalStore)] if block is not None else []
-                if stores:
-                    block.statements.remove(stores[-1])
-                    return True
-        stores = [s for s in root.statements if isinstance(s, GlobalStore)]
-        if stores:
-            root.statements.remove(stores[-1])
-            return True
-    return False
-
-
-def swapped_operands(kernel: Kernel) -> bool:
-    for value in values_of_stores(kernel):
-        if isinstance(value, Operation) and value.op in ("sub", "floordiv", "mod", "truediv", "plain_div", "plain_mod"):
-            value.operands.reverse()
-            return True
-    return wrong_operation(kernel)
-
 
 SEEDED: dict[str, Callable[[Kernel], bool]] = {
     "inline_calls": wrong_operation,
@@ -120,6 +62,12 @@ def summed(v: ti.types.ndarray(ti.f32, 1)) -> ti.f32:
 
 
 @ti.kernel
+def counted(x: ti.template(), v: ti.types.ndarray(ti.f32, 1)):
+    for i in v:
+        x[3] += ti.cast(v[i], ti.i32) + 2
+
+
+@ti.kernel
 def scattered(x: ti.template(), v: ti.types.ndarray(ti.f32, 1)):
     for i in v:
         x[ti.cast(v[i], ti.i32) % 16] += 3 + i * 2
@@ -133,41 +81,6 @@ def mixed(m: ti.types.ndarray(ti.math.vec3, 1), g: ti.types.ndarray(ti.f32, 2)):
             g[base + node] += m[i].x * 2.0
     for i in m:
         m[i] = m[i] * g[0, 0] + g[1, 1] * m[i]
-
-
-@pytest.fixture
-def seeded(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[Kernel], bool]], list[Any]]:
-    """Return a function that lets a pass be wrong where it changes a kernel, once for each kernel."""
-
-    def seed(name: str, sabotage: Callable[[Kernel], bool]) -> list[Any]:
-        done: list[Any] = []
-
-        def wrap(step: Any) -> Any:
-            def wrong(kernel: Kernel, context: Any) -> bool:
-                changed = step(kernel, context)
-                if changed and not any(kernel is other for other in done) and sabotage(kernel):
-                    done.append(kernel)
-                return changed
-
-            wrong.__name__ = name
-            return wrong
-
-        replaced: dict[int, Any] = {}
-
-        def new(step: Any) -> Any:
-            if isinstance(step, table.Cleanup):
-                if id(step) not in replaced:
-                    replaced[id(step)] = table.Cleanup(map(new, step))
-                return replaced[id(step)]
-            if step.__name__ != name:
-                return step
-            return replaced.setdefault(id(step), wrap(step))
-
-        wrong = {stage: tuple(map(new, steps)) for stage, steps in table.PASSES.items()}
-        monkeypatch.setattr(table, "PASSES", wrong)
-        return done
-
-    return seed
 
 
 def call() -> tuple[Any, ...]:
@@ -186,6 +99,8 @@ def call_for(name: str) -> tuple[Any, tuple[Any, ...]]:
         return summed, (v,)
     if name == "private_sums":
         return scattered, (x, v)
+    if name == "reduce_atomics":
+        return counted, (x, v)
     if name in ("operand_order", "split_vectors"):
         grid = ti.ndarray(ti.f32, (8, 8))
         grid.fill(1.5)

@@ -53,6 +53,16 @@ class EmitContext:
         """The language of the target."""
         return self.target.language
 
+    @property
+    def in_sections(self) -> bool:
+        """Whether several tasks share a file in sections, of which a compiler takes one at a time."""
+        return self.language.file_per_task and self.options.one_file and len(self.kernel.tasks) > 1
+
+    @property
+    def file_per_task(self) -> bool:
+        """Whether each task has a file of its own."""
+        return self.language.file_per_task and not self.in_sections
+
     def block_size(self, task: Task) -> str:
         """Return the name of the constant that is the number of threads in a block."""
         if task.kind is TaskKind.SERIAL:

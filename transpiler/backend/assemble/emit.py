@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ...ir.statements import Return
 from ...ir.tasks import Kernel
 from ...ir.text import print_kernel
 from ...options import Capabilities, CompileOptions
@@ -52,12 +51,12 @@ def _print_module(context: EmitContext) -> tuple[BackendModule, set[str]]:
     printer = TaskPrinter(context)
     files = FileAssembler(context, {function: printer.function(function) for function in kernel.functions})
     printed = [printer.task(task, number) for number, task in enumerate(kernel.tasks)]
-    groups = [[task] for task in printed] if language.file_per_task or not printed else [printed]
+    groups = [[task] for task in printed] if context.file_per_task or not printed else [printed]
     module = BackendModule(
         kernel.name,
         language.target,
         tuple(files.file(group, number) for number, group in enumerate(groups)),
-        tuple(_task_source(context, p, p.number if language.file_per_task else 0) for p in printed),
+        tuple(_task_source(context, p, p.number if context.file_per_task else 0) for p in printed),
         context.layout.interface,
         _tool_options(context.options),
     )
@@ -89,12 +88,11 @@ def _task_source(context: EmitContext, p: PrintedTask, file: int) -> TaskSource:
 
 
 def _extents(p: PrintedTask) -> tuple[Expression, ...] | None:
-    """Return the trip counts of a task, at least 1 if it has a result."""
+    """Return the trip counts of a task, at least 1 if a serial task has become its end."""
     if p.threads is None:
         return (("const", 1),)
     extents = p.threads.extents
-    returns = any(isinstance(s, Return) for s in p.task.epilogue.statements)
-    if not returns or extents is None:
+    if not p.task.ends_alone or extents is None:
         return extents
     return tuple(("const", max(e[1], 1)) if e[0] == "const" else ("max", e, ("const", 1)) for e in extents)
 

@@ -13,7 +13,7 @@ from ...ir.functions import Call, Function, called, reachable
 from ...ir.nodes import Statement
 from ...ir.sparse import TOPOLOGY_WRITERS
 from ...ir.statements import RECORDS, AtomicOp, Rand, While, repeats
-from ...ir.tasks import MAX_BLOCKS, with_members
+from ...ir.tasks import MAX_BLOCKS, Task, with_members
 from ...ir.textures import TEXTURE_STATEMENTS
 from ...ir.types import Struct
 from ..languages.common.one_line import COLUMNS, INDENT
@@ -26,11 +26,12 @@ from ..layout.declarations import Declaration, has_matrix, has_vector
 from ..layout.task_memory import pointers_of
 from ..layout.trip_counts import constant_count
 from ..module.interface import SourceFile
+from ..print.blocks import LANES_COUNT, LANES_SIZE
 from ..print.functions import PrintedFunction, prototypes
 from ..print.lines import PrintedBody, fitted, line_map, wrapped_head, wrapped_text
 from ..print.reductions import OWN, helpers_of, loop_with_copies, nest_in_parts
 from ..print.textures import declarations
-from ..print.threads import is_vectorized, nest, part_pragma, pragma, region_and_loop
+from ..print.threads import Threads, is_vectorized, nest, part_pragma, pragma, region_and_loop
 from .banner import banner, first_line, loop_location, python_line, task_title
 from .context import EmitContext
 from .entries import entry_head, fits_entry, opening
@@ -73,12 +74,12 @@ class FileAssembler:
         functions = [self.functions[function] for function in called(*(p.task.body for p in printed))]
         tasks = [self._task_data(p) for p in printed]
         data = self._data(printed, functions, tasks)
-        kind = printed[0].task.kind.value if self.language.file_per_task else "kernel"
+        kind = printed[0].task.kind.value if context.file_per_task else "kernel"
         source = fitted(
             render("{0}/{2}.{1}.j2".format(*self.language.templates, kind), data, context.options.own_templates)
         )
         source = f"{first_line(context, source)}\n{source}"
-        suffix = f"_{number}" if self.language.file_per_task and len(context.kernel.tasks) > 1 else ""
+        suffix = f"_{number}" if context.file_per_task and len(context.kernel.tasks) > 1 else ""
         bodies = [
             *(PrintedBody(f.start, f.body, f.function.location) for f in functions),
             *(
@@ -105,7 +106,7 @@ class FileAssembler:
         has_pointers = self.language.has_pointers
         return {
             "banner": banner(context, printed),
-            "constants": _constants(blocks, printed),
+            "constants": _constants([] if context.in_sections else blocks, printed),
             "named_constants": self._named_constants(used),
             "extensions": self._extensions(functions, printed),
             "modes": self._modes(),
@@ -133,6 +134,7 @@ class FileAssembler:
             "shared": [] if has_pointers else [line for p in printed for line in p.shared],
             "declarations": list(dict.fromkeys(line for p in printed for line in p.reductions.used_declarations)),
             "tasks": tasks,
+            "threads_of_blocks": [1 if p.threads is None else p.task.block_dim for p in printed],
             "task": tasks[0] if tasks else None,
         }
 
@@ -178,9 +180,7 @@ class FileAssembler:
         call = f"{p.function}({', '.join(arguments)});"
         lanes = [LANES_NOTE] if p.task.as_lanes else []
         block = context.block_size(p.task)
-        simd = threads is not None and vectorizable and not p.task.synchronizes and not p.task.private
-        simd = simd and threads is not None and is_vectorized(threads, *pointers_of(p.task))
-        simd = simd or p.task.as_lanes
+        simd = threads is not None and _is_simd(p.task, threads, vectorizable)
         uneven = any(isinstance(s, While) or self._is_recursive(s) for s in statements)
         omp = pragma(p.task, threads, has_loops, uneven, simd)
         lines = nest(threads, call, simd and " simd " not in omp) if threads else []
@@ -204,6 +204,7 @@ class FileAssembler:
             "entry": p.entry,
             "body": "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body),
             "call": call,
+            "attribute": "SHORT_VECTORS " if p.task.short_vectors else "",
             "guarded_call": _guarded(threads.count if threads else "1", call),
             "block": block,
             "has_barrier": p.block is not None and p.block.has_barrier,
@@ -213,7 +214,7 @@ class FileAssembler:
             "tile_size": prod(p.task.tile),
             "iterations": constant_count(threads.extents) if threads else None,
             "ballot": language.warp.ballot if language.warp and p.block is not None and p.block.uses_lanes else "",
-            "shared": bool(p.shared),
+            "shared": p.shared,
             "prologue": [*p.prologue, *(threads.declarations if threads else []), *lanes],
             "count": threads.count if threads else "1",
             "nest": lines,
@@ -237,6 +238,14 @@ class FileAssembler:
 
     def _is_recursive(self, statement: Statement) -> bool:
         return isinstance(statement, Call) and self.context.signatures[statement.function].is_recursive
+
+
+def _is_simd(task: Task, threads: Threads, vectorizable: bool) -> bool:
+    """Return whether the innermost loop of an entry is marked for vectorization."""
+    if task.as_lanes or task.lane_loops:
+        return task.as_lanes
+    is_plain = vectorizable and not task.synchronizes and not task.private
+    return is_plain and is_vectorized(threads, *pointers_of(task))
 
 
 def _guarded(count: str, call: str) -> list[str]:
@@ -263,6 +272,8 @@ def _constants(blocks: list[int], printed: list[PrintedTask]) -> list[str]:
         constants.append(f"LOADS {LOADS}  // iterations of a thread at a time, so that their loads overlap")
     if any(p.reductions.done for p in printed):
         constants.append(f"MAX_BLOCKS {MAX_BLOCKS}u  // that store partial results")
+    if any(p.task.lane_loops for p in printed):
+        constants.append(f"{LANES_SIZE} {LANES_COUNT}  // neighbouring iterations whose serial loops run together")
     return constants
 
 

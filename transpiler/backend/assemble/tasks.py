@@ -24,7 +24,9 @@ from ..module.random_stream import task_seed
 from ..print.blocks import (
     HAS_ITERATION,
     LANES,
+    LANES_SIZE,
     BlockForm,
+    LaneForm,
     block_form,
     block_parameters,
     declare_per_thread,
@@ -47,7 +49,7 @@ from ..print.sparse import WRITERS as CELL_WRITERS
 from ..print.statements import WRITERS as STATEMENT_WRITERS
 from ..print.statements import Statements, infix_symbol
 from ..print.textures import WRITERS as TEXTURE_WRITERS
-from ..print.threads import Threads, indices_in_block, spread, spread_blocks
+from ..print.threads import Threads, indices_in_block, spread, spread_blocks, spread_runs
 from .block_sums import ELEMENT, BlockSums, print_block_sums
 from .context import EmitContext
 from .grid_stride import LOADS, Grid, grid_of
@@ -121,7 +123,7 @@ class TaskPrinter:
         context = self.context
         # A language that prints loops leaves them to the host's threads.
         grid = Grid() if self.language.nested_loops else grid_of(task, context.layout, self.capabilities.max_groups)
-        single = len(context.kernel.tasks) == 1 or self.language.file_per_task
+        single = len(context.kernel.tasks) == 1 or context.file_per_task
         body, names, statements = self._body(task, number)
         e = statements.e
         prologue, threads, entry, reductions = self._entry(task, number, names)
@@ -159,7 +161,12 @@ class TaskPrinter:
             entry_uses_args=entry.uses_args,
             used=e.used.with_all([entry.used]),
             structs=[*e.structs_used, *entry.structs_used],
-            helpers=[*e.helpers, *entry.helpers, *(self.language.unroll_helpers if grid.is_unrolled else ())],
+            helpers=[
+                *e.helpers,
+                *entry.helpers,
+                *(self.language.unroll_helpers if grid.is_unrolled else ()),
+                *(["SHORT_VECTORS"] if task.short_vectors else ()),
+            ],
             symbols=e.symbols,
             functions=called(task.body),
         )
@@ -202,6 +209,9 @@ class TaskPrinter:
         printer.e.block_size = self.context.block_size(task) if task.loop is not None else ""
         if task.synchronizes and task.loop is not None:
             self._start_block(printer, task, names)
+        if task.lane_loops:
+            first, end = (printer.names.declare(bound_name(prefix, names[-1])) for prefix in ("first", "end"))
+            printer.e.lanes = LaneForm(names[-1], first, end)
         kinds = {statement.__class__ for statement in reachable(task.body)}
         if Rand in kinds:
             _start_random(printer, number)
@@ -266,10 +276,14 @@ class TaskPrinter:
         if task.loop is not None and task.synchronizes and self.language.nested_loops:
             size = context.block_size(task)
             threads = spread_blocks(printer.e, task.loop, names, context.layout, task.block_dim, size)
+        elif task.loop is not None and task.lane_loops:
+            first = printer.names.declare(bound_name("first", names[-1]))
+            threads = spread_runs(printer.e, task.loop, names, context.layout, first, LANES_SIZE)
         elif task.loop is not None:
             threads = spread(printer.e, task.loop, names, context.layout)
         if task.reductions:
-            print_reductions(printer, task, reductions, self.capabilities)
+            printer.comments = task.ends_alone and context.options.line_comments != "none"
+            print_reductions(printer, task, reductions, self.capabilities, self._with_comments)
             if reductions.done and self.language.has_pointers:
                 printer.e.need("is_last_block")
         return [INDENT * line.depth + line.text for line in printer.lines], threads, printer.e, reductions
@@ -287,6 +301,9 @@ def _parameters(
     unsigned = e.name_of_type(u32) if takes_index and loop is not None else ""
     used = [k for k in range(len(names)) if loop is not None and (loop, k) in e.indices_used]
     parameters = [f"int {names[k]}" for k in used] + ([f"{unsigned} {e.index}"] if takes_index and threads else [])
+    if task.lane_loops:
+        used = [k for k in used if k != len(names) - 1] + [len(names) - 1]
+        parameters = [*(f"int {names[k]}" for k in used[:-1]), *e.lanes.parameters]
     arguments = [*(threads.indices[k] for k in used), *([threads.linear] if takes_index else [])] if threads else []
     block: BlockForm | None = e.block
     if block is None:

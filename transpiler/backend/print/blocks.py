@@ -41,6 +41,29 @@ LANES = "lanes"
 ACCESSES = (GlobalLoad, GlobalStore, AtomicOp)
 
 
+LANES_SIZE = "LANES"
+"""C's constant for the number of neighbouring iterations whose serial loops run together."""
+LANES_COUNT = 128
+"""Its value: with 64 a product of 256 x 256 takes 1.35 times as long, with 256 1.2 times."""
+
+
+@dataclass(slots=True)
+class LaneForm:
+    """How a task is printed whose serial loops run for neighbouring iterations together (the pass `lane_loops`).
+
+    index: the name of the loop's last index. first, end: parameters, its first value and the one after its last.
+    """
+
+    index: str
+    first: str
+    end: str
+
+    @property
+    def parameters(self) -> list[str]:
+        """Parameters of the task's function in place of the last index."""
+        return [f"int {self.first}", f"int {self.end}"]
+
+
 @dataclass(slots=True)
 class BlockForm:
     """How a task whose threads synchronize is printed.
@@ -142,7 +165,10 @@ def _first_index(e: Expressions) -> Rendered:
 
 
 def write_threads(p: Statements, statement: ThreadFor) -> None:
-    """Print the part of each thread between two barriers."""
+    """Print the part of each thread between two barriers, or of each iteration between two serial loops."""
+    if p.e.lanes is not None:
+        _write_lanes(p, statement, p.e.lanes)
+        return
     block = p.e.block
     assert block is not None
     if statement.all_threads:
@@ -170,6 +196,16 @@ def write_threads(p: Statements, statement: ThreadFor) -> None:
         p.last = None  # values computed again here come from earlier lines
         p.block(statement.body)
         p.loops = loops
+    p.emit("}")
+
+
+def _write_lanes(p: Statements, statement: ThreadFor, lanes: LaneForm) -> None:
+    """Print the part of each of neighbouring iterations between two serial loops."""
+    p.emit("#pragma omp simd")
+    p.emit(f"for (int {lanes.index} = {lanes.first}; {lanes.index} < {lanes.end}; {lanes.index}++) {{")
+    with p.indented():
+        p.last = None
+        p.block(statement.body)
     p.emit("}")
 
 
@@ -243,9 +279,13 @@ def write_exchange(p: Statements, statement: Exchange) -> None:
 
 def declare_per_thread(p: Statements, alloca: Alloca, name: str) -> str:
     """Return the declaration of a variable that each thread has, and record how it is accessed."""
-    block = p.e.block
-    assert block is not None and alloca.type is not None
+    block, lanes = p.e.block, p.e.lanes
+    assert alloca.type is not None
     kind = p.e.name_of_type(alloca.type)
+    if lanes is not None:
+        p.e.rendered[alloca] = Rendered(f"{name}[{lanes.index} - {lanes.first}]")
+        return f"{kind} {name}[{LANES_SIZE}];"
+    assert block is not None
     if not block.as_loops:
         return f"{kind} {name};"
     p.e.variable_names[alloca] = name

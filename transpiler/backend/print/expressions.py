@@ -95,13 +95,13 @@ class Expressions:
         """Names of variables and parameters that the source reads or writes."""
         self.parameters: dict[Parameter, str] = {}
         """Names of the parameters of a real function; those of a kernel are members of `args`."""
-        self.index, self.random, self.failed = "0u", "rng", "failed"
-        """Arguments of calls: the number of the iteration, the stream of random numbers, whether a check failed."""
-        if target.language.reference_is_pointer:
-            self.random = "&rng"
+        self.index, self.failed = "0u", "failed"
+        self.random = "&rng" if target.language.reference_is_pointer else "rng"
+        """Arguments of calls: the number of the iteration, whether a check failed, the stream of random numbers."""
         self.variables: set[Parameter] = set()
         """Parameters passed by reference that are variables here: the accumulators of an entry."""
         self.block: Any = None
+        self.lanes: Any = None
         self.block_size = ""
         """The name of the number of threads in a block."""
         self.variable_names: dict[Statement, str] = {}

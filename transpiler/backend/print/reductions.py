@@ -27,6 +27,7 @@ In: a task with reductions and a printer of its entry. Out: `Reductions`, lines 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
 
 from ...ir.nodes import Statement
@@ -41,6 +42,7 @@ from ..languages.common.one_line import COLUMNS, INDENT
 from ..layout.trip_counts import step_of
 from .expressions import Expressions
 from .iteration_order import cells_along, first_index, part_name
+from .lines import Line
 from .loop_heads import bound
 from .statements import Statements
 from .threads import Threads, extent_in_c
@@ -141,14 +143,22 @@ def name_accumulators(p: Statements, task: Task) -> Reductions:
     return reductions
 
 
-def print_reductions(p: Statements, task: Task, reductions: Reductions, capabilities: Capabilities) -> None:
-    """Print what follows the loop of an entry."""
+def print_reductions(
+    p: Statements,
+    task: Task,
+    reductions: Reductions,
+    capabilities: Capabilities,
+    with_comments: Callable[[list[Line]], list[Line]],
+) -> None:
+    """Print what follows the loop of an entry. with_comments: completes the comments of lines."""
+    comments, p.comments = p.comments, False
     with p.captured() as lines:
         p.block(task.join)
         reductions.join = [INDENT * line.depth + line.text for line in lines]
+    p.comments = comments
     with p.captured() as lines:
         p.block(task.epilogue)
-        reductions.epilogue = [INDENT * line.depth + line.text for line in lines]
+        reductions.epilogue = [INDENT * line.depth + line.text for line in with_comments(lines)]
     scalars = [printed.reduction for printed in reductions.printed]
     if p.e.language.nested_loops and all(isinstance(r.accumulator.type, Scalar) for r in scalars):
         names: dict[str, list[str]] = {}

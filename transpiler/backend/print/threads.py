@@ -7,6 +7,7 @@ the host computes (`interface.Expression`).
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from math import prod
 
 from ...ir.origins import LITERAL, Origin, literal, operation, settled
@@ -23,7 +24,7 @@ from ..layout.trip_counts import constant_count, known_extents, step_of
 from ..module.interface import Expression
 from .expressions import Expressions
 from .iteration_order import first_index, index_of_iteration, nested_loops
-from .loop_heads import bound, loop_head
+from .loop_heads import bound, comparison_operand, loop_head
 
 MANY_ITERATIONS, FEW_ITERATIONS = 8192, 64
 """Iterations from which a loop is worth threads on the host: with a short body, with a body that contains loops."""
@@ -84,6 +85,16 @@ def _factors(texts: list[str]) -> list[str]:
     known = prod(int(text) for text in texts if text.isdigit())
     factors = [text for text in texts if not text.isdigit()]
     return factors if factors and known == 1 else [*factors, str(known)]
+
+
+def spread_runs(e: Expressions, loop: RangeFor, names: list[str], layout: Layout, first: str, size: str) -> Threads:
+    """Return how `loop` becomes nested loops on the host, the innermost over runs of `size` iterations (C)."""
+    threads = spread(e, loop, names, layout)
+    start, end = bound(e, loop.starts[-1]).source, bound(e, loop.ends[-1]).source
+    head = f"for (long long {first} = {start}; {first} < {comparison_operand(bound(e, loop.ends[-1]))}; "
+    last = f"{_inside(bound(e, loop.ends[-1]), ADD)} - {first} < {size} ? {end} : {first} + {size}"
+    indices, loops = [*threads.indices[:-1], f"{first}, {last}"], [*threads.loops[:-1], f"{head}{first} += {size})"]
+    return replace(threads, indices=indices, loops=loops)
 
 
 def spread_blocks(

@@ -1,47 +1,133 @@
-"""Makes one task of a loop that computes a result, its start value, and the return.
+"""Lets the last block of a loop with reductions run the serial task that follows it.
 
     task 0: store temp s, 0                     task: for i in x { s += x[i] }
-    task 1: for i in x { s += x[i] }      ->    epilogue, in the last block: return 0 + s
-    task 2: return global load s
+    task 1: for i in x { s += x[i] }      ->    epilogue, in the last block: mean[] = (0 + s) / n
+    task 2: mean[] = load temp s / n
 
-So a returned sum costs no launch but that of its loop, and no variable in memory. It applies if the first task only
-stores values that every task can compute, and the last one reads only these variables.
+So a sum, and what a few statements make of it, cost no launch but that of the loop. The task must not read what the
+loop writes otherwise, since other blocks wrote it. If all that precedes the loop are start values that nothing else
+reads, these are no variables in memory either.
 """
 
 from __future__ import annotations
 
 from ...ir.builder import Builder
-from ...ir.functions import Reference
+from ...ir.functions import Call, Reference
 from ...ir.nodes import Block, Effect, Statement, walk, walk_blocks
 from ...ir.ops import ATOMIC_OPS
-from ...ir.statements import Const, GlobalLoad, GlobalStore, GlobalTemporary, Return, Temporary
+from ...ir.statements import (
+    AtomicOp,
+    Const,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalStore,
+    GlobalTemporary,
+    Return,
+    Temporary,
+    base_pointer,
+)
 from ...ir.tasks import Kernel, Reduction, Task
 from ...ir.types import element_of
+from ..analysis.task_order import is_movable, may_be_crossed, memory_of, overlap
 from ..context import PassContext
-from ..rewrite import Rewriter
+from ..rewrite import DROPPED, Rewriter
+from ..tasks.merge_serial import draws_numbers, set_tasks
 from .reduce_atomics import join_in_order
 from .reducible import is_invariant
 
 
 def fuse_result(kernel: Kernel, context: PassContext) -> bool:
-    """Fuse the tasks of a kernel that are a start value, a loop with reductions, and a return."""
-    if len(kernel.tasks) != 3:
+    """Fuse loops with reductions with the serial tasks behind them, and with start values before them."""
+    tasks = list(kernel.tasks)
+    number = 1
+    while number < len(tasks):
+        loop, last = tasks[number - 1], tasks[number]
+        if _may_end(kernel, loop, last, context):
+            join_in_order(kernel, loop, context)
+            starts = _private_starts(tasks, number - 1)
+            if starts:
+                reductions = _reductions(loop)
+                _drop_pointers(loop.body, starts)
+                loop.epilogue = last.body
+                _replace_variables(loop.epilogue, starts, reductions, context)
+                kernel.temporaries = [temporary for temporary in kernel.temporaries if temporary not in starts]
+                tasks.remove(tasks[number - 2])
+            else:
+                _update_plainly(loop.epilogue)
+                loop.epilogue.statements += last.body.statements
+            loop.ends_alone = True
+            tasks.remove(last)
+        else:
+            number += 1
+    if len(tasks) == len(kernel.tasks):
         return False
-    first, loop, last = kernel.tasks
-    starts = _start_values(first)
-    if starts is None or not loop.reductions or first.loop is not None or last.loop is not None:
-        return False
-    reductions = _reductions(loop)
-    if set(reductions) != set(starts) or not _only_returns(last.body, starts) or _uses(loop, starts):
-        return False
-    join_in_order(kernel, loop, context)
-    _drop_pointers(loop.body, starts)
-    loop.epilogue = last.body
-    _replace_variables(loop.epilogue, starts, reductions, context)
-    loop.name = kernel.name
-    kernel.tasks = [loop]
-    kernel.temporaries = [temporary for temporary in kernel.temporaries if temporary not in starts]
+    set_tasks(kernel, tasks)
     return True
+
+
+def _may_end(kernel: Kernel, loop: Task, last: Task, context: PassContext) -> bool:
+    """Return whether one thread of the last block of a loop may run a serial task."""
+    statements = list(walk(last.body))
+    if not loop.reductions or last.loop is not None or loop.block_sums or loop.private:
+        return False
+    if not all(is_movable(s) and not isinstance(s, Call) or isinstance(s, Return) for s in statements):
+        return False
+    is_result = all(not s.EFFECT & Effect.WRITE or isinstance(s, Return) for s in statements)
+    if not is_result and (draws_numbers(kernel) or not may_be_crossed(loop)):
+        return False
+    return _places_exist(loop, context) and not overlap(
+        memory_of(last.body).reads, memory_of(loop.prologue, loop.body).writes
+    )
+
+
+def _places_exist(loop: Task, context: PassContext) -> bool:
+    """Return whether what the loop reduces to may be accessed without an iteration too, and is updated in one step.
+
+    Where a device compares and swaps instead, it sees the place as an integer: the task might read an earlier value.
+    """
+    for statement in walk(loop.epilogue):
+        if isinstance(statement, AtomicOp) and isinstance(base_pointer(statement.pointer), GlobalPtr):
+            assert statement.type is not None
+            key = element_of(statement.type).name, statement.op
+            if not context.capabilities.blocks_as_loops and key not in context.capabilities.atomics:
+                return False
+        elif isinstance(statement, GlobalPtr):
+            shape = statement.array.shape
+            if shape is None or not all(
+                isinstance(k, Const) and 0 <= k.value < n for k, n in zip(statement.indices, shape, strict=True)
+            ):
+                return False
+    return True
+
+
+def _update_plainly(epilogue: Block) -> None:
+    """Update temporaries without atomic operations: one thread does it now."""
+
+    def rule(rewriter: Rewriter, atomic: Statement) -> Statement | None:
+        assert isinstance(atomic, AtomicOp)
+        if not isinstance(base_pointer(atomic.pointer), GlobalTemporary):
+            return None
+        builder = Builder(Block(rewriter.out))
+        builder.location = atomic.location
+        builder.store(atomic.pointer, builder.op(ATOMIC_OPS[atomic.op], builder.load(atomic.pointer), atomic.value))
+        return DROPPED
+
+    Rewriter({AtomicOp: rule}).block(epilogue)
+
+
+def _private_starts(tasks: list[Task], number: int) -> dict[Temporary, Statement]:
+    """Return the start values of a loop's reductions, if the task before stores these alone, for this loop alone."""
+    if number == 0 or tasks[number - 1].loop is not None:
+        return {}
+    loop, starts = tasks[number], _start_values(tasks[number - 1])
+    if not starts or set(_reductions(loop)) != set(starts) or _uses(loop, starts):
+        return {}
+    own = (tasks[number - 1], loop, tasks[number + 1])
+    others = [root for task in tasks if task not in own for root in task.roots()]
+    used = {s.temporary for root in others for s in walk(root) if isinstance(s, GlobalTemporary)}
+    stored = {s.pointer for s in walk(tasks[number + 1].body) if isinstance(s, GlobalStore)}
+    used |= {pointer.temporary for pointer in stored if isinstance(pointer, GlobalTemporary)}
+    return {} if used & set(starts) else starts
 
 
 def _start_values(task: Task) -> dict[Temporary, Statement] | None:
@@ -72,22 +158,6 @@ def _reductions(task: Task) -> dict[Temporary, Reduction]:
                 return {}
             found[pointer.temporary] = reduction
     return found if len(found) == len(task.reductions) else {}
-
-
-def _only_returns(body: Block, starts: dict[Temporary, Statement]) -> bool:
-    """Return whether a serial task reads only these variables, and has no effect but its return."""
-    if not body.statements or not isinstance(body.statements[-1], Return):
-        return False
-    for statement in walk(body):
-        if isinstance(statement, GlobalLoad):
-            if not (isinstance(statement.pointer, GlobalTemporary) and statement.pointer.temporary in starts):
-                return False
-        elif isinstance(statement, GlobalTemporary):
-            if statement.temporary not in starts:
-                return False
-        elif statement.EFFECT and not isinstance(statement, Return):
-            return False
-    return True
 
 
 def _uses(task: Task, starts: dict[Temporary, Statement]) -> bool:

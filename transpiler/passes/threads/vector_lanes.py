@@ -13,9 +13,9 @@ at all, and whose elements `b[k, j]` are a row apart. The same sums of neighbour
 the order of the source: a vector times a field of 512 x 512 numbers took one core .49 ms, .029 so (gcc 12).
 
 The inner loops have constant bounds, and what they load from fields is at `j` along the last axis, a fixed distance
-from it, or does not depend on `j`. gcc 12 leaves loops whose bounds or strides it does not know. Statements that no
-compiler takes several at a time, branches among them, leave a loop as it is. Iterations of a parallel loop are
-independent, so overlapping arrays are no obstacle.
+from it, or does not depend on `j`. gcc 12 leaves loops whose bounds or strides it does not know; those are for the pass
+`lane_loops`. Statements that no compiler takes several at a time, branches among them, leave a loop as it is.
+Iterations of a parallel loop are independent, so overlapping arrays are no obstacle.
 """
 
 from __future__ import annotations
@@ -69,24 +69,39 @@ def vector_lanes(kernel: Kernel, context: PassContext) -> bool:
 
 def _has_lanes(task: Task) -> bool:
     loop = task.loop
-    if loop is None or loop.cells is not None or loop.order or not is_const(loop.steps[-1], 1):
+    if loop is None or not may_have_lanes(task, loop):
         return False
-    if task.reductions or task.private or task.synchronizes or task.is_split or _is_short(loop):
+    statements = list(reachable(task.body))
+    if any(not _is_known(s) for s in statements if isinstance(s, RangeFor)):
+        return False
+    varying = varying_values(task, loop)
+    accesses = accesses_in_loops(task)
+    bases = [base_pointer(s.pointer) for s in accesses]
+    if any(isinstance(base, GlobalPtr) and base.array.shape is None for base in bases):
+        return False
+    return bool(accesses) and all(is_along(s, loop, varying) for s in accesses)
+
+
+def may_have_lanes(task: Task, loop: RangeFor) -> bool:
+    """Return whether a parallel loop has loops inside, and only statements that are taken several at a time."""
+    if loop.cells is not None or loop.order or not is_const(loop.steps[-1], 1) or is_short(loop):
+        return False
+    if task.reductions or task.private or task.synchronizes or task.is_split:
         return False
     statements = list(reachable(task.body))
     if not any(repeats(s) for s in statements) or any(isinstance(s, NOT_TAKEN) for s in statements):
         return False
-    if any(s.EFFECT & Effect.FENCE or _is_indexed(s) for s in statements):
-        return False
-    varying = _varying(task, loop)
+    return not any(s.EFFECT & Effect.FENCE or _is_indexed(s) for s in statements)
+
+
+def accesses_in_loops(task: Task) -> list[GlobalLoad | GlobalStore]:
+    """Return the accesses to arrays in the serial loops of a body."""
     inner = [s for s in task.body if isinstance(s, RangeFor) and repeats(s)]
-    if any(not _is_known(s) for s in statements if isinstance(s, RangeFor)):
-        return False
-    accesses = [s for each in inner for s in walk(each.body) if isinstance(s, (GlobalLoad, GlobalStore))]
-    return bool(accesses) and all(_is_along(s, loop, varying) for s in accesses)
+    return [s for each in inner for s in walk(each.body) if isinstance(s, (GlobalLoad, GlobalStore))]
 
 
-def _is_short(loop: RangeFor) -> bool:
+def is_short(loop: RangeFor) -> bool:
+    """Return whether the innermost axis is known to have too few iterations."""
     start, end = loop.starts[-1], loop.ends[-1]
     return isinstance(start, Const) and isinstance(end, Const) and int(end.value) - int(start.value) < FEWEST
 
@@ -104,7 +119,7 @@ def _is_known(loop: RangeFor) -> bool:
     return len(bounds) == 3 == 3 * len(loop.starts) and len(range(*map(int, bounds))) > 0
 
 
-def _varying(task: Task, loop: RangeFor) -> set[Statement]:
+def varying_values(task: Task, loop: RangeFor) -> set[Statement]:
     """Return the values that differ between lanes; local variables are among them as soon as one is stored there."""
     found: set[Statement] = set()
     size = -1
@@ -123,10 +138,10 @@ def _is_last(index: LoopIndex, loop: RangeFor) -> bool:
     return index.axis == len(loop.starts) - 1
 
 
-def _is_along(access: GlobalLoad | GlobalStore, loop: RangeFor, varying: set[Statement]) -> bool:
+def is_along(access: GlobalLoad | GlobalStore, loop: RangeFor, varying: set[Statement]) -> bool:
     """Return whether all lanes access one element, or neighbours along the last axis."""
     base = base_pointer(access.pointer)
-    if not isinstance(base, GlobalPtr) or base.array.shape is None or base.array.node is not None:
+    if not isinstance(base, GlobalPtr) or base.array.node is not None:
         return False
     if access.pointer not in varying:
         return isinstance(access, GlobalLoad)

@@ -1,0 +1,61 @@
+"""Pass `short_vectors`: sums of elements at indices that are loaded, in C."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+
+NOTE = "SHORT_VECTORS void"
+Numbers = ti.types.ndarray(dtype=ti.i32, ndim=1)
+Floats = ti.types.ndarray(dtype=ti.f32, ndim=1)
+
+
+@ti.kernel
+def product(starts: Numbers, columns: Numbers, values: Floats, x: Floats, y: Floats):
+    for i in y:
+        s = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            s += values[k] * x[columns[k]]
+        y[i] = s
+
+
+@ti.kernel
+def of_the_row(starts: Numbers, columns: Numbers, values: Floats, x: Floats, y: Floats):
+    for i in y:
+        s = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            s += values[k] * x[columns[i]]
+        y[i] = s
+
+
+@ti.kernel
+def scattered(starts: Numbers, columns: Numbers, values: Floats, x: Floats, y: Floats):
+    for i in y:
+        for k in range(starts[i], starts[i + 1]):
+            x[columns[k]] = values[k]
+        y[i] = 1.0
+
+
+@pytest.mark.parametrize("rows", [0, 1, 70])
+@pytest.mark.parametrize("passes", ["", "-short_vectors"])
+def test_rows_of_all_lengths(rows, passes):
+    ti.init(arch=ti.cpu, log_level=ti.ERROR, passes=passes)
+    random = np.random.default_rng(0)
+    starts = np.append(0, np.cumsum(np.arange(rows) % 37)).astype(np.int32)
+    columns = random.integers(0, 50, starts[-1]).astype(np.int32)
+    values = random.integers(-9, 9, starts[-1]).astype(np.float32)
+    x, y = random.integers(-9, 9, 50).astype(np.float32), np.zeros(rows, np.float32)
+    product(starts, columns, values, x, y)
+    pairs = zip(starts[:-1], starts[1:], strict=True)
+    assert y.tolist() == [float((values[a:b] * x[columns[a:b]]).sum()) for a, b in pairs]
+    assert (NOTE in product.source(starts, columns, values, x, y)) == (not passes)
+
+
+def test_other_loops_stay():
+    ti.init(arch=ti.cpu, log_level=ti.ERROR)
+    numbers, floats = np.zeros(3, np.int32), np.zeros(3, np.float32)
+    for kernel in (of_the_row, scattered):
+        assert NOTE not in kernel.source(numbers, numbers, floats, floats, floats)
+    assert "SHORT_VECTORS" not in product.source(numbers, numbers, floats, floats, floats, arch=ti.cuda)

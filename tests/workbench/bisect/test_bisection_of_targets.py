@@ -1,0 +1,151 @@
+"""`kernel.bisect` on mistakes in passes that choose how a target runs a loop, or which launches there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from seeded_mistakes import lost_store, swapped_operands, wrong_constant, wrong_operation
+
+import shadesmith as ti
+
+cube = ti.types.ndarray(ti.f32, 3)
+floats, vectors = ti.types.ndarray(ti.f32, 1), ti.types.ndarray(ti.math.vec3, 1)
+total = other = grid = result = rows = places = None
+
+
+@ti.kernel
+def diffused(a: cube, b: cube):
+    for i, j, k in ti.ndrange((1, a.shape[0] - 1), (1, a.shape[1] - 1), (1, a.shape[2] - 1)):
+        b[i, j, k] = a[i + 1, j, k] + a[i - 1, j, k] + a[i, j + 1, k] + a[i, j - 1, k] - 4.0 * a[i, j, k]
+
+
+@ti.kernel
+def smoothed():
+    for i, j in ti.ndrange((1, 11), (1, 31)):
+        result[i, j] = (grid[i, j - 1] + grid[i, j + 1] + grid[i, j]) * 0.5
+
+
+@ti.kernel
+def scaled(x: floats, y: floats):
+    for i in x:
+        y[i] = x[i] * 2.0 + y[i]
+
+
+@ti.kernel
+def product():
+    for i, j in rows:
+        s = 1.0
+        for k in range(16):
+            s += grid[i % 12, k] * grid[k % 12, j] * 2.0
+        rows[i, j] = s
+
+
+@ti.kernel
+def kept(n: ti.i32):
+    for i, j in result:
+        for k in range(n):
+            result[i, j] += grid[i, k] * 2.0
+
+
+@ti.kernel
+def around(x: floats):
+    other[None] = 3
+    for i in x:
+        x[i] = x[i] * 2.0 + 1.0
+    total[None] = 4.0 + x.shape[0]
+
+
+@ti.kernel
+def pairs(x: floats, y: floats):
+    for i in y:
+        s = 0.0
+        for j in range(x.shape[0]):
+            s += x[j] / (2.0 + i)
+        y[i] = s
+
+
+@ti.kernel
+def histogram(x: floats):
+    for i in x:
+        places[ti.cast(x[i], ti.i32) % 16] += i + 2
+
+
+@ti.kernel
+def components(m: vectors):
+    for i in m:
+        s = ti.Vector([0.0, 0.0, 0.0])
+        for k in ti.static(range(3)):
+            s[k] = ti.min(m[i][k] * 2.0, 5.0 - m[i][k])
+        m[i] = s
+
+
+@ti.kernel
+def copied():
+    for i, j in grid:
+        result[i, j] = grid[i, (j * 3) % 32] + 1.0
+
+
+@ti.kernel
+def distances(m: vectors, y: floats):
+    for i in m:
+        y[i] = 1.0 / ti.sqrt(m[i].dot(m[i]) + 0.5) + 3.0
+
+
+def arrays() -> dict[str, Any]:
+    global total, other, grid, result, rows, places
+    total, other = ti.field(ti.f32, ()), ti.field(ti.i32, ())
+    grid, result = ti.field(ti.f32, (12, 32)), ti.field(ti.f32, (12, 32))
+    rows, places = ti.field(ti.f32, (16, 16)), ti.field(ti.i32, 16)
+    found: dict[str, Any] = {
+        "x": ti.ndarray(ti.f32, 40), "y": ti.ndarray(ti.f32, 40), "m": ti.ndarray(ti.math.vec3, 9),
+        "a": ti.ndarray(ti.f32, (8, 8, 8)), "b": ti.ndarray(ti.f32, (8, 8, 8)), "p": ti.ndarray(ti.f32, (40, 7)),
+    }  # fmt: skip
+    for k in range(40):
+        found["x"][k], found["y"][k] = 1.0 + k, 3.0
+        found["p"][k, k % 7] = 2.0
+    for k in range(512):
+        found["a"][k // 64, k // 8 % 8, k % 8] = k % 5
+    for k in range(9):
+        found["m"][k] = [k, 2.0, 0.5 * k]
+    grid.fill(1.25)
+    for k in range(12):
+        grid[k, 2 * k] = 3.0 + k
+    return found
+
+
+SEEDED: list[tuple[str, str, Callable[[Any], bool], Any, str]] = [
+    ("blocks_in_order", "vulkan", wrong_operation, diffused, "a b"),
+    ("wide_accesses", "cuda", wrong_operation, scaled, "x y"),
+    ("wide_accesses", "cuda", wrong_constant, smoothed, ""),  # whole rows
+    ("vector_lanes", "cpu", wrong_operation, product, ""),
+    ("keep_elements", "cpu", lost_store, kept, "7"),
+    ("keep_elements", "vulkan", lost_store, kept, "7"),
+    ("merge_serial", "cpu", wrong_constant, around, "x"),
+    ("merge_serial", "vulkan", lost_store, around, "x"),
+    ("block_tiles", "vulkan", wrong_operation, pairs, "x y"),
+    ("normal_rsqrt", "cuda", wrong_operation, distances, "m y"),
+    ("block_tiles", "cuda", wrong_operation, pairs, "x y"),
+    ("block_sums", "vulkan", wrong_operation, histogram, "x"),
+    ("private_sums", "cpu", wrong_constant, histogram, "x"),
+    ("unroll_components", "cpu", swapped_operands, components, "m"),
+    ("overlap_loads", "vulkan", wrong_operation, copied, ""),
+]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("row", SEEDED, ids=[f"{row[0]}-{row[3].__name__}" for row in SEEDED])
+def test_bisect_names_the_pass(
+    row: tuple[str, str, Any, Any, str], target: str, seeded: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, arch, mistake, kernel, names = row
+    if arch != target:
+        pytest.skip(f"a choice for {arch}")
+    ti.init(arch=getattr(ti, arch))
+    given = arrays()
+    arguments = [given[word] if word in given else int(word) for word in names.split()]
+    done = seeded(name, mistake)
+    found = kernel.bisect(*arguments, in_process=True)
+    assert done, "the pass changed nothing"
+    assert found.verdict == "pass" and found.pass_name == name, str(found)

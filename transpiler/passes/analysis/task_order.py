@@ -1,0 +1,70 @@
+"""What tasks read and write, and whether a serial task may run elsewhere: in an earlier task, or after a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...ir.functions import Call
+from ...ir.nodes import Block, Effect, Statement, walk
+from ...ir.statements import Array, AtomicOp, GlobalLoad, GlobalStore, If, IfExp, LocalLoad, LocalStore
+from ...ir.tasks import Task
+from ...lazy_dataclasses import dataclass
+from .aliasing import MemoryObject, underlying_object
+
+MOVABLE = (GlobalLoad, GlobalStore, AtomicOp, LocalLoad, LocalStore, If, IfExp)
+"""Statements with effects that may run in another task: no loops, which may take long, and no output."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """The arrays and temporaries that statements read and write."""
+
+    reads: set[MemoryObject]
+    writes: set[MemoryObject]
+
+    def is_independent_of(self, other: Memory) -> bool:
+        """Return whether their order cannot be seen."""
+        return not (overlap(self.writes, other.reads | other.writes) or overlap(self.reads, other.writes))
+
+
+def overlap(some: Iterable[MemoryObject], others: Iterable[MemoryObject]) -> bool:
+    """Return whether an object of `some` may share memory with one of `others`."""
+    others = set(others)
+    may_alias = any(isinstance(one, Array) and one.may_alias for one in others)
+    return any(one in others or (may_alias and isinstance(one, Array) and one.may_alias) for one in some)
+
+
+def memory_of(*blocks: Block) -> Memory:
+    """Return what blocks read and write, also through the functions that they call."""
+    found = Memory(set(), set())
+    for block in blocks:
+        for statement in walk(block):
+            if isinstance(statement, Call):
+                found.reads |= statement.function.reads
+                found.writes |= statement.function.writes
+            elif isinstance(statement, (GlobalLoad, GlobalStore, AtomicOp)):
+                target = underlying_object(statement.pointer)
+                if target is not None and not isinstance(statement, GlobalStore):
+                    found.reads.add(target)
+                if target is not None and not isinstance(statement, GlobalLoad):
+                    found.writes.add(target)
+    return found
+
+
+def is_movable(statement: Statement) -> bool:
+    """Return whether a statement of a serial task may run in another task."""
+    if isinstance(statement, Call):
+        return not statement.function.is_ordered
+    return isinstance(statement, MOVABLE) or not (statement.EFFECT or statement.BLOCKS)
+
+
+def may_be_crossed(task: Task) -> bool:
+    """Return whether what runs before a task instead of after it is the same: the task neither fails nor prints."""
+    plain = (GlobalStore, AtomicOp, LocalStore)
+    return all(
+        not statement.function.is_ordered
+        if isinstance(statement, Call)
+        else isinstance(statement, plain) or not statement.EFFECT & (Effect.WRITE | Effect.FENCE)
+        for root in task.roots()
+        for statement in walk(root)
+    )

@@ -1,0 +1,130 @@
+"""Runs the serial loops of neighbouring iterations together on C, where the compiler cannot do so (`vector_lanes`).
+
+    for i, j in c {                                            for i, and for each run of LANES neighbouring j {
+        s = 0.0                                                    for j in the run { s[j] = 0.0 }
+        for k in range(a.shape[1]) {                               for k in range(a.shape[1]) {
+            s += a[i, k] * b[k, j]                   ->                for j in the run { s[j] += a[i, k] * b[k, j] }
+        }                                                          }
+        c[i, j] = s                                                for j in the run { c[i, j] = s[j] }
+    }                                                          }
+
+The loops over `j` are vectorized, and each row of `b` is read in order: a product of 256 x 256 ndarrays took one core
+15.5 ms, .81 so (gcc 12). The sums of one `j` are added in the order of Python. Local variables become arrays of
+LANES numbers, which stay in the cache.
+
+A loop qualifies if what its serial loops access is a scalar at `j` along the last axis, a fixed distance from it, or
+the same for all `j`, and the bounds of these loops do not depend on `j` nor on anything that the loop stores.
+"""
+
+from __future__ import annotations
+
+from ...ir.nodes import Block, Effect, Statement, count_uses, operands, walk, walk_blocks
+from ...ir.statements import Alloca, GlobalLoad, GlobalStore, RangeFor, repeats
+from ...ir.tasks import Kernel, Task
+from ...ir.threads import ThreadFor
+from ...ir.types import Scalar, i32
+from ..context import PassContext
+from ..threads.carry_across_barriers import carry_across_barriers
+from ..threads.vector_lanes import accesses_in_loops, is_along, may_have_lanes, varying_values
+
+
+def lane_loops(kernel: Kernel, context: PassContext) -> bool:
+    """Split the bodies of loops whose serial loops are run for several iterations together (C)."""
+    capabilities = context.capabilities
+    if not capabilities.blocks_as_loops or capabilities.blocks_in_lockstep:
+        return False
+    for task in kernel.tasks:
+        outer = _outer_values(task)
+        if outer is not None:
+            task.body.statements = _split(task.body, outer).statements
+            carry_across_barriers(task.body, {})
+            _drop_unused(task.body)
+            task.lane_loops = True
+    return any(task.lane_loops for task in kernel.tasks)
+
+
+def _outer_values(task: Task) -> set[Statement] | None:
+    """Return the values that the bounds of serial loops are made of; None if a loop does not qualify."""
+    loop = task.loop
+    if loop is None or task.as_lanes or not may_have_lanes(task, loop) or loop.starts[-1].type != i32:
+        return None
+    statements = list(walk(task.body))
+    if any(isinstance(s, Alloca) and not isinstance(s.type, Scalar) for s in statements):
+        return None
+    varying = varying_values(task, loop)
+    accesses = accesses_in_loops(task)
+    reached = [access for access in accesses if access.pointer in varying]
+    if not reached or not all(is_along(access, loop, varying) for access in accesses):
+        return None
+    serial = [s for s in statements if isinstance(s, RangeFor) and repeats(s)]
+    own, after_stores = set(statements), _after_stores(task)
+    outer: set[Statement] = set()
+    pending = [bound for each in serial for bound in (*each.starts, *each.ends, *each.steps)]
+    while pending:
+        value = pending.pop()
+        if value in outer or value not in own:
+            continue
+        if value in varying or not _is_settled(value, after_stores):
+            return None
+        outer.add(value)
+        pending += operands(value)
+    return outer
+
+
+def _is_settled(value: Statement, stored: set[Statement]) -> bool:
+    """Return whether a value is the same for all `j`, wherever in an iteration it is computed."""
+    if isinstance(value, GlobalLoad):
+        return value not in stored
+    return value.EFFECT == Effect.NONE and not value.BLOCKS
+
+
+def _after_stores(task: Task) -> set[Statement]:
+    """Return the statements that may run after a store to an array in the same iteration."""
+    found: set[Statement] = set()
+    has_stored = False
+    for statement in task.body:
+        inner = list(walk(Block([statement])))
+        stores = any(isinstance(s, GlobalStore) for s in inner)
+        if has_stored or (stores and repeats(statement)):  # a store at the end of a loop is before its next round
+            found.update(inner)
+        has_stored = has_stored or stores
+    return found
+
+
+def _split(block: Block, outer: set[Statement]) -> Block:
+    """Return a block whose parts between serial loops are `ThreadFor`s."""
+    result, region = Block(), Block()
+
+    def flush() -> None:
+        nonlocal region
+        if region.statements:
+            result.statements.append(ThreadFor(region, location=region.statements[0].location))
+        region = Block()
+
+    for statement in block.statements:
+        if statement in outer:
+            result.statements.append(statement)
+        elif isinstance(statement, RangeFor) and repeats(statement):
+            flush()
+            statement.body = _split(statement.body, outer)
+            result.statements.append(statement)
+        else:
+            region.statements.append(statement)
+    flush()
+    return result
+
+
+def _drop_unused(body: Block) -> None:
+    """Drop the values that were computed again where they are used, and what is empty without them."""
+    uses = count_uses(body)
+    for block in reversed(list(walk_blocks(body))):
+        needed = []
+        for statement in reversed(block.statements):
+            is_empty = isinstance(statement, ThreadFor) and not statement.body.statements
+            is_value = statement.EFFECT == Effect.NONE and not isinstance(statement, Alloca) and not statement.BLOCKS
+            if is_empty or (is_value and not uses.get(statement)):
+                for operand in operands(statement):
+                    uses[operand] -= 1
+            else:
+                needed.append(statement)
+        block.statements = needed[::-1]

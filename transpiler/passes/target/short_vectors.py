@@ -1,0 +1,64 @@
+"""Finds loops of C whose sums gather elements: short vectors are faster there.
+
+    for i in y {
+        s = 0.0
+        for k in range(starts[i], starts[i + 1]) { s += values[k] * x[columns[k]] }
+        y[i] = s
+    }
+
+A compiler takes eight `k` at a time and gathers the elements of `x` by one instruction, which takes longer than eight
+loads on most processors, and rows are short. With vectors of four floats gcc 12 loads each element: rows of 27 numbers
+took .33 ms in place of .72, of 2,000 numbers .12 in place of .17 (AMD EPYC). A loop with more arithmetic keeps its
+vectors.
+"""
+
+from __future__ import annotations
+
+from ...ir.nodes import Statement, operands, walk
+from ...ir.statements import Cast, GlobalLoad, GlobalStore, LocalStore, LoopIndex, Operation, RangeFor, repeats
+from ...ir.tasks import Kernel, Task
+from ...ir.types import Scalar
+from ..context import PassContext
+
+MOST_OPERATIONS = 8
+"""Of a loop whose time is that of its loads, those of indices counted."""
+
+
+def short_vectors(kernel: Kernel, context: PassContext) -> bool:
+    """Mark the tasks of C that contain such loops."""
+    if not context.capabilities.blocks_as_loops:
+        return False
+    for task in kernel.tasks:
+        task.short_vectors = _has_gathered_sums(task)
+    return any(task.short_vectors for task in kernel.tasks)
+
+
+def _has_gathered_sums(task: Task) -> bool:
+    if task.loop is None or task.as_lanes or task.lane_loops or task.is_split or task.private:
+        return False
+    serial = [s for s in walk(task.body) if isinstance(s, RangeFor) and repeats(s)]
+    innermost = [loop for loop in serial if not any(repeats(s) for s in walk(loop.body))]
+    return bool(innermost) and all(map(_gathers, innermost))
+
+
+def _gathers(loop: RangeFor) -> bool:
+    """Return whether a short loop without stores to arrays loads numbers at indices that it loads."""
+    statements = list(walk(loop.body))
+    varying: set[Statement] = {s for s in statements if isinstance(s, LoopIndex) and s.loop is loop}
+    loaded: set[Statement] = set()
+    gathers = False
+    for statement in statements:
+        if isinstance(statement, GlobalStore) or statement.BLOCKS:
+            return False
+        if isinstance(statement, GlobalLoad) and not isinstance(statement.type, Scalar):
+            return False
+        used = operands(statement)
+        gathers |= isinstance(statement, GlobalLoad) and any(o in loaded for o in used)
+        if any(o in varying for o in used):
+            varying.add(statement)
+            if isinstance(statement, GlobalLoad):
+                loaded.add(statement)
+        if any(o in loaded for o in used) and not isinstance(statement, LocalStore):
+            loaded.add(statement)
+    count = sum(isinstance(s, (Operation, Cast)) for s in statements)
+    return gathers and count <= MOST_OPERATIONS
