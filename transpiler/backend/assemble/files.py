@@ -26,7 +26,6 @@ from ..layout.declarations import Declaration, has_matrix, has_vector
 from ..layout.task_memory import pointers_of
 from ..layout.trip_counts import constant_count
 from ..module.interface import SourceFile
-from ..print.blocks import LANES_COUNT, LANES_SIZE
 from ..print.functions import PrintedFunction, prototypes
 from ..print.lines import PrintedBody, fitted, line_map, wrapped_head, wrapped_text
 from ..print.reductions import OWN, helpers_of, loop_with_copies, nest_in_parts
@@ -95,6 +94,7 @@ class FileAssembler:
         """Return the data of a file's template, and record the names that the file references."""
         context, layout = self.context, self.layout
         blocks = sorted({p.task.block_dim for p in printed if context.has_block_size(p.task)})
+        lanes = {context.lanes(p.task): p.task.lane_loops for p in printed if p.task.lane_loops}
         used = UsedMemory().with_all([*(f.used for f in functions), *(p.used for p in printed)])
         copied = [] if self.language.has_pointers else [array for p in printed for array in p.task.block_sums]
         macros, cell_functions, cell_helpers = definitions(layout.accessors, used, layout.cells, copied)
@@ -106,7 +106,7 @@ class FileAssembler:
         has_pointers = self.language.has_pointers
         return {
             "banner": banner(context, printed),
-            "constants": _constants([] if context.in_sections else blocks, printed),
+            "constants": _constants([] if context.in_sections else blocks, lanes, printed),
             "named_constants": self._named_constants(used),
             "extensions": self._extensions(functions, printed),
             "modes": self._modes(),
@@ -265,15 +265,15 @@ def padded(members: list[Declaration]) -> list[str]:
     return lines
 
 
-def _constants(blocks: list[int], printed: list[PrintedTask]) -> list[str]:
+def _constants(blocks: list[int], lanes: dict[str, int], printed: list[PrintedTask]) -> list[str]:
     single = len(blocks) == 1
     constants = [f"BLOCK{'' if single else f'_{block}'} {block}" for block in blocks]
     if any(p.grid.is_unrolled for p in printed):
         constants.append(f"LOADS {LOADS}  // iterations of a thread at a time, so that their loads overlap")
     if any(p.reductions.done for p in printed):
         constants.append(f"MAX_BLOCKS {MAX_BLOCKS}u  // that store partial results")
-    if any(p.task.lane_loops for p in printed):
-        constants.append(f"{LANES_SIZE} {LANES_COUNT}  // neighbouring iterations whose serial loops run together")
+    note = "  // neighbouring iterations whose loops run together"
+    constants += [f"{name} {count}{note}" for name, count in sorted(lanes.items())]
     return constants
 
 
