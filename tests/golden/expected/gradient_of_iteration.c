@@ -1,11 +1,9 @@
-// shadesmith 0.1.0, c 736ed5d3, gradient_of_iteration.py:8: iterate_grad(n: i32)
+// shadesmith 0.1.0, c 0a01ebc8, gradient_of_iteration.py:8: iterate_grad(n: i32)
 #include <math.h>
 
 enum { x_n0 = 256 };  // shape of x, x_grad, y_grad
 
 static inline int max_i32(int a, int b) { return a > b ? a : b; }
-
-typedef struct { float e[64]; } vec64;
 
 struct Args {
     const float *restrict x_data;  // x: field[f32, 256]
@@ -23,10 +21,10 @@ static inline void task(const struct Args args, int i) {
     float a = x(i);  // :10
     // gradient_of_iteration.py:11  for _ in range(n):
     int stride = (max_i32(args.n, 1) - 1) / 64 + 1;
-    vec64 a_saved = {0};
+    float a_saved[64] = {0};
     for (int j = 0; j < args.n; j++) {
         if (j % stride == 0) {
-            a_saved.e[j / stride] = a;  // for the backward loop (reverse_mode)
+            a_saved[j / stride] = a;  // for the backward loop (reverse_mode)
         }
         a = sinf(a) + 0.1f * x(i) * a;  // :12
     }
@@ -34,7 +32,7 @@ static inline void task(const struct Args args, int i) {
     float a_adj = y_grad(i);
     for (int j = max_i32(args.n, 0) - 1; j >= 0; j--) {  // adjoint of :11
         int slot = j / stride;
-        float a_1 = a_saved.e[slot];
+        float a_1 = a_saved[slot];
         for (int again = slot * stride; again < j; again++) {
             a_1 = sinf(a_1) + 0.1f * x(i) * a_1;
         }

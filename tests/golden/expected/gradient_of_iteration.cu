@@ -1,10 +1,8 @@
-// shadesmith 0.1.0, cuda 7cb0329d, gradient_of_iteration.py:8: iterate_grad(n: i32)
+// shadesmith 0.1.0, cuda fce5c07c, gradient_of_iteration.py:8: iterate_grad(n: i32)
 
 #define BLOCK 128
 
 constexpr int x_n0 = 256;  // shape of x, x_grad, y_grad
-
-struct vec64 { float e[64]; };
 
 struct Args {
     const float *__restrict__ x_data;  // x: field[f32, 256]
@@ -24,10 +22,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK) iterate_grad_0(const Args ar
     float a = x(i);  // :10
     // gradient_of_iteration.py:11  for _ in range(n):
     int stride = (max(args.n, 1) - 1) / 64 + 1;
-    vec64 a_saved = {};
+    float a_saved[64] = {};
     for (int j = 0; j < args.n; j++) {
         if (j % stride == 0) {
-            a_saved.e[j / stride] = a;  // for the backward loop (reverse_mode)
+            a_saved[j / stride] = a;  // for the backward loop (reverse_mode)
         }
         a = sinf(a) + 0.1f * x(i) * a;  // :12
     }
@@ -35,7 +33,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) iterate_grad_0(const Args ar
     float a_adj = y_grad(i);
     for (int j = max(args.n, 0) - 1; j >= 0; j--) {  // adjoint of :11
         int slot = j / stride;
-        float a_1 = a_saved.e[slot];
+        float a_1 = a_saved[slot];
         for (int again = slot * stride; again < j; again++) {
             a_1 = sinf(a_1) + 0.1f * x(i) * a_1;
         }

@@ -1,11 +1,10 @@
-// shadesmith 0.1.0, c 94e8a77c, gradient_of_scatter.py:10: scatter_grad()
+// shadesmith 0.1.0, c 74c36f73, gradient_of_scatter.py:10: scatter_grad()
 
 enum { x_n0 = 256 };  // shape of x, v, x_grad, v_grad
 enum { momentum_grad_n1 = 64 };  // shape of momentum_grad
 enum { N = 64 };  // captured
 
 typedef struct { float x, y; } vec2;
-typedef struct { float m[3][2]; } mat2x3;  // 3 rows of 2
 typedef struct { int x, y; } ivec2;
 
 static inline vec2 vec2_add(vec2 a, vec2 b) { return (vec2){a.x + b.x, a.y + b.y}; }
@@ -43,7 +42,7 @@ static inline void task(const struct Args args, int p) {
     vec2 w[3] = {vec2_mul_sv(0.5f, vec2_mul(fx_difference, fx_difference)),
         vec2_sub_sv(0.75f, vec2_mul(fx_difference_1, fx_difference_1)),
         vec2_mul_sv(0.5f, vec2_mul(fx_difference_2, fx_difference_2))};
-    mat2x3 w_adj = {0};
+    float w_adj[3][2] = {0};
     // gradient_of_scatter.py:15  for i, j in ti.static(ti.ndrange(3, 3)):
     vec2 v_p = v(p);  // the same in all iterations (hoist_loads)
     vec2 v_grad_p = v_grad(p);
@@ -56,15 +55,15 @@ static inline void task(const struct Args args, int p) {
             float momentum_adj_dot_v = vec2_dot(momentum_grad(base.x + i, base.y + j), v_p);
             v_grad_p = vec2_add(v_grad_p,
                 vec2_mul_sv(w[i].x * w[j].y, momentum_grad(base.x + i, base.y + j)));
-            w_adj.m[j][1] += momentum_adj_dot_v * w[i].x;
-            w_adj.m[i][0] += momentum_adj_dot_v * w[j].y;
+            w_adj[j][1] += momentum_adj_dot_v * w[i].x;
+            w_adj[i][0] += momentum_adj_dot_v * w[j].y;
         }
     }
     v_grad(p) = v_grad_p;  // stored once: no other iteration writes it (keep_elements)
     // adjoint of :14
-    vec2 fx_adj = vec2_sub(vec2_sub(vec2_mul(fx_difference_2, (vec2){w_adj.m[2][0], w_adj.m[2][1]}),
-        vec2_mul(vec2_mul_sv(2.0f, fx_difference_1), (vec2){w_adj.m[1][0], w_adj.m[1][1]})),
-        vec2_mul(fx_difference, (vec2){w_adj.m[0][0], w_adj.m[0][1]}));
+    vec2 fx_adj = vec2_sub(vec2_sub(vec2_mul(fx_difference_2, (vec2){w_adj[2][0], w_adj[2][1]}),
+        vec2_mul(vec2_mul_sv(2.0f, fx_difference_1), (vec2){w_adj[1][0], w_adj[1][1]})),
+        vec2_mul(fx_difference, (vec2){w_adj[0][0], w_adj[0][1]}));
     x_grad(p) = vec2_add(x_grad(p), vec2_mul_sv((float)N, fx_adj));  // adjoint of :12
 }
 

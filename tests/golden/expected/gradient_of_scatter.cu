@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda a0b7552c, gradient_of_scatter.py:10: scatter_grad()
+// shadesmith 0.1.0, cuda a7a0a281, gradient_of_scatter.py:10: scatter_grad()
 
 #define BLOCK 128
 
@@ -7,7 +7,6 @@ constexpr int momentum_grad_n1 = 64;  // shape of momentum_grad
 constexpr int N = 64;  // captured
 
 using vec2 = float2;
-struct mat2x3 { float m[3][2]; };  // 3 rows of 2
 using ivec2 = int2;
 
 __device__ inline vec2 &operator+=(vec2 &a, vec2 b) { return a = {a.x + b.x, a.y + b.y}; }
@@ -45,7 +44,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) scatter_grad_0(const Args ar
     vec2 fx_difference = 1.5f - fx, fx_difference_1 = fx - 1.0f, fx_difference_2 = fx - 0.5f;
     vec2 w[3] = {0.5f * (fx_difference * fx_difference), 0.75f - fx_difference_1 * fx_difference_1,
         0.5f * (fx_difference_2 * fx_difference_2)};
-    mat2x3 w_adj = {};
+    float w_adj[3][2] = {};
     // gradient_of_scatter.py:15  for i, j in ti.static(ti.ndrange(3, 3)):
     vec2 v_p = v(p);  // the same in all iterations (hoist_loads)
     vec2 v_grad_p = v_grad(p);
@@ -57,13 +56,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK) scatter_grad_0(const Args ar
             //     w[j][1] * v[p]
             float momentum_adj_dot_v = dot(momentum_grad(base.x + i, base.y + j), v_p);
             v_grad_p += w[i].x * w[j].y * momentum_grad(base.x + i, base.y + j);
-            w_adj.m[j][1] += momentum_adj_dot_v * w[i].x;
-            w_adj.m[i][0] += momentum_adj_dot_v * w[j].y;
+            w_adj[j][1] += momentum_adj_dot_v * w[i].x;
+            w_adj[i][0] += momentum_adj_dot_v * w[j].y;
         }
     }
     v_grad(p) = v_grad_p;  // stored once: no other iteration writes it (keep_elements)
-    vec2 fx_adj = fx_difference_2 * vec2{w_adj.m[2][0], w_adj.m[2][1]}  // adjoint of :14
-        - 2.0f * fx_difference_1 * vec2{w_adj.m[1][0], w_adj.m[1][1]}
-        - fx_difference * vec2{w_adj.m[0][0], w_adj.m[0][1]};
+    vec2 fx_adj = fx_difference_2 * vec2{w_adj[2][0], w_adj[2][1]}  // adjoint of :14
+        - 2.0f * fx_difference_1 * vec2{w_adj[1][0], w_adj[1][1]}
+        - fx_difference * vec2{w_adj[0][0], w_adj[0][1]};
     x_grad(p) += (float)N * fx_adj;  // adjoint of :12
 }

@@ -52,6 +52,7 @@ from ..print.threads import Threads, indices_in_block, spread, spread_blocks, sp
 from .block_sums import ELEMENT, BlockSums, print_block_sums
 from .context import EmitContext
 from .grid_stride import LOADS, Grid, grid_of
+from .local_arrays import local_arrays
 
 EFFECTS: dict[type, Callable[..., None]] = {
     **STATEMENT_WRITERS, **REPORT_WRITERS, **CALL_WRITERS, **BLOCK_WRITERS, **CELL_WRITERS,
@@ -174,6 +175,7 @@ class TaskPrinter:
         """Print a real function."""
         placement = place([(function.body, [])], self._is_infix)
         printer = self._statements(placement, {**EFFECTS, Return: return_writer(function)})
+        printer.e.local_arrays = local_arrays(function.body, placement, self.language)
         printed = print_function(function, printer, self.capabilities.branch_depth_limit)
         return replace(printed, body=self._with_comments(printed.body))
 
@@ -196,7 +198,9 @@ class TaskPrinter:
 
     def _body(self, task: Task, number: int) -> tuple[list[Line], list[str], Statements]:
         block = Block([*task.prologue.statements, *task.body.statements])
-        printer = self._statements(place([(block, [])], self._is_infix))
+        placement = place([(block, [])], self._is_infix)
+        printer = self._statements(placement)
+        printer.e.local_arrays = local_arrays(block, placement, self.language)
         names: list[str] = []
         if task.loop is not None:
             for axis in range(len(task.loop.starts)):

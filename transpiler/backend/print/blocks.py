@@ -17,10 +17,10 @@ from dataclasses import field
 from ...errors import UnsupportedError
 from ...ir.functions import reachable
 from ...ir.nodes import walk
-from ...ir.statements import Alloca, Array, AtomicOp, GlobalLoad, GlobalPtr, GlobalStore, LoopIndex, base_pointer
+from ...ir.statements import Alloca, Array, AtomicOp, Const, GlobalLoad, GlobalPtr, GlobalStore, LoopIndex, base_pointer
 from ...ir.tasks import Task
 from ...ir.threads import COLLECTIVES, SUBGROUP_SIZE, Barrier, Collective, Exchange, ThreadFor, ThreadIndex, waits
-from ...ir.types import Scalar
+from ...ir.types import Scalar, i32
 from ...lazy_dataclasses import dataclass
 from ..languages.common.atomics import is_native
 from ..languages.common.collectives import ALL_LANES, collective_syntax, exchange_key, exchange_name
@@ -120,9 +120,15 @@ def declare_shared(e: Expressions, arrays: list[Array]) -> list[str]:
     language = e.language
     return [
         f"{language.shared_qualifier}{e.name_of_type(array.element)} {e.layout.accessors.names[array]}"
-        f"{''.join(f'[{extent}]' for extent in e.shared_extents(array))}{language.shared_start};"
+        f"{''.join(f'[{extent}]' for extent in shared_extents(e, array))}{language.shared_start};"
         for array in arrays
     ]
+
+
+def shared_extents(e: Expressions, array: Array) -> list[str]:
+    """Return the extents of a shared array, by the names of which they are made."""
+    origins = array.extents or (None,) * array.ndim
+    return [e.of(Const(n, origin, type=i32)).source for n, origin in zip(array.shape or (), origins, strict=True)]
 
 
 def block_parameters(block: BlockForm, count: str) -> list[tuple[str, str]]:

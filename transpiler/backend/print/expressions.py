@@ -44,7 +44,7 @@ from ...ir.statements import (
     is_const,
     is_same,
 )
-from ...ir.types import Scalar, Struct, Tensor, Type, element_of, i32, member_offset, scalars_of
+from ...ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset, scalars_of
 from ..languages.common.symbols import Symbols
 from ..languages.common.syntax import (
     cast_syntax,
@@ -106,6 +106,7 @@ class Expressions:
         """The name of the number of threads in a block."""
         self.variable_names: dict[Statement, str] = {}
         self.innermost: dict[Statement, bool] = {}
+        self.local_arrays: frozenset[Statement] = frozenset()
 
     def of(self, value: Statement) -> Rendered:
         """Return a value: its name, its remembered expression, or an argument, a number, an index."""
@@ -191,6 +192,8 @@ class Expressions:
                 return f"*{self.parameter_of(pointer)}" if self.is_pointer(pointer) else self.parameter_of(pointer)
             case MatrixPtr(origin=Reference() as origin, indices=indices) if self.is_pointer(origin):
                 return self._pointed(self.parameter_of(origin), origin.type, indices)
+            case MatrixPtr(origin=Alloca() as origin, indices=indices) if origin in self.local_arrays:
+                return f"{self.lvalue(origin)}{''.join(f'[{self.of(i).source}]' for i in indices)}"
             case MatrixPtr(origin=origin, indices=indices):
                 return self.element(self.lvalue(origin), origin.type, indices, True).source
             case StructPtr(origin=origin, member=member):
@@ -331,13 +334,6 @@ class Expressions:
         if not name.isdecimal():
             self.used.constants[name] = None
         return name
-
-    def shared_extents(self, array: Array) -> list[str]:
-        """Return the extents of a shared array, by the names of which they are made."""
-        origins = array.extents or (None,) * array.ndim
-        return [
-            self.of(Const(n, origin, type=i32)).source for n, origin in zip(array.shape or (), origins, strict=True)
-        ]
 
     def zero(self, kind: Type) -> Rendered:
         """Return the zero of a type."""

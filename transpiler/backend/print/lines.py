@@ -32,14 +32,26 @@ class Line(NamedTuple):
     comment: SourceLocation | None = None
 
 
+DEEPEST = 2
+"""Brackets inside which a line may end where that saves a line."""
+
+
 def wrapped(code: str, width: int) -> list[str]:
     """Return a line of code as lines of at most `width` columns, if its tokens allow; further lines are indented.
 
-    A line ends before an operator or a member, or after a comma, within as few brackets as possible.
+    A line ends before an operator or a member, or after a comma, within as few brackets as possible without more lines.
     """
+    if len(code) <= width:
+        return [code]
+    choices = [_wrapped(code, width, free) for free in range(DEEPEST + 1)]
+    return min(choices, key=lambda lines: (max(map(len, lines)) > width, len(lines)))
+
+
+def _wrapped(code: str, width: int, free: int) -> list[str]:
+    """Return these lines. free: so many brackets around the end of a line are as good as none."""
     lines = []
     while len(code) > width:
-        end = _line_end(code, width)
+        end = _line_end(code, width, free)
         if end == 0:
             break
         lines.append(code[:end].rstrip())
@@ -47,7 +59,7 @@ def wrapped(code: str, width: int) -> list[str]:
     return [*lines, code]
 
 
-def _line_end(code: str, width: int) -> int:
+def _line_end(code: str, width: int, free: int) -> int:
     """Return where the first line of a statement ends, 0 if nowhere: not in its first part, if that is possible."""
     best, depth, quoted, opened = (False, 0.0, 0, 0), 0, False, 0
     start = len(code) - len(code.lstrip())
@@ -61,7 +73,7 @@ def _line_end(code: str, width: int) -> int:
             rank = _rank(code, index) if index > start else 0
             if rank:
                 # After `=` only if the value has no better place outside of inner brackets.
-                level = -depth if rank > 0 else -1.5
+                level = min(free - depth, 0) if rank > 0 else -1.5
                 found = (index > least, level, rank, index)
                 best = max(best, found) if best[3] else found
     return best[3] or opened

@@ -48,7 +48,17 @@ from ...ir.threads import Collective, Exchange, ThreadFor
 from ...ir.types import Scalar, element_of, u1
 from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import bound_name
-from .repetition import ATOMS, COMPARISONS, MAX_READS, MAX_UNCHANGED_READS, is_cheap, is_small, may_repeat
+from .repetition import (
+    ATOMS,
+    COMPARISONS,
+    MAX_READS,
+    MAX_UNCHANGED_READS,
+    has_short_zero,
+    is_cheap,
+    is_small,
+    is_zero,
+    may_repeat,
+)
 
 CALLS = (AtomicOp, Rand, Collective, Exchange, Call, Activate, Deactivate, Append)
 """Effects with a value: a call that is printed exactly once, at its position."""
@@ -415,6 +425,8 @@ class _Placer:
 
     def _prints_inline(self, value: Statement, points: list[_Point]) -> bool:
         if isinstance(value, (*ATOMS, *ADDRESSES)):
+            return True
+        if isinstance(value, MatrixInit) and value.name is None and has_short_zero(value.type) and is_zero(value):
             return True
         if isinstance(value, ListInit) or (isinstance(value, Operation) and self._crashes_compilers(value)):
             return False

@@ -67,6 +67,18 @@ def is_small(kind: Type | None) -> bool:
     return isinstance(kind, Scalar) or (isinstance(kind, Tensor) and len(kind.shape) == 1 and kind.size <= 4)
 
 
+def is_zero(value: MatrixInit) -> bool:
+    """Return whether all elements of a vector or matrix are the constant 0, not -0."""
+    return all(isinstance(e, Const) and str(e.value) in ("0", "0.0") for e in value.elements)
+
+
+def has_short_zero(kind: Type | None) -> bool:
+    """Return whether each language has a short word for the zero of a type: `vec3(0.0)`, `{}`."""
+    if not isinstance(kind, Tensor) or len(kind.shape) == 1:
+        return is_small(kind)
+    return kind.element.is_float and max(kind.shape) <= 4
+
+
 def may_repeat(value: Statement, uses: int, is_infix: Callable[[Operation], bool]) -> bool:
     """Return whether `value` is printed at each of its uses: it is short, or Python has it as often."""
     if uses <= min(value.copies, MAX_USES):

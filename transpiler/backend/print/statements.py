@@ -371,12 +371,21 @@ def _as_local(p: Statements, alloca: Alloca, name: str) -> str:
     raise InternalError(f"emit: `{name}` is a variable of each thread of a block")
 
 
+def _declared_array(p: Statements, variable: Statement, name: str) -> str:
+    assert isinstance(variable.type, Tensor)
+    extents = "".join(f"[{extent}]" for extent in variable.type.shape)
+    return f"{p.e.name_of_type(variable.type.element)} {name}{extents} = {{{p.e.language.zero_values or ''}}};"
+
+
 def _alloca(p: Statements, alloca: Alloca) -> None:
     if alloca in p.placement.dead or alloca in p.placement.declared_by_store:
         return
     assert alloca.type is not None
     name = p.name(alloca)
     p.e.rendered[alloca] = Rendered(name)
+    if alloca in p.e.local_arrays:
+        p.emit(_declared_array(p, alloca, name))
+        return
     if alloca.per_thread:
         p.emit(p.declare_per_thread(p, alloca, name))
         return
@@ -391,8 +400,12 @@ def _local_store(p: Statements, store: LocalStore) -> None:
         return
     if p.placement.declared_by_store.get(store.pointer) is store:
         assert store.pointer.type is not None
-        rendered = p.e.of(store.value)
         name = p.name(store.pointer)
+        if store.pointer in p.e.local_arrays:
+            p.e.rendered[store.pointer] = Rendered(name)
+            p.emit(_declared_array(p, store.pointer, name), store.location)
+            return
+        rendered = p.e.of(store.value)
         p.declare_value(p.e.name_of_type(store.pointer.type), name, rendered.initializer, store.location)
         p.e.rendered[store.pointer] = Rendered(name)
         return

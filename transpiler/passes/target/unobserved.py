@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
-from ...ir.functions import Call
+from ...ir.functions import Call, Reference
 from ...ir.nodes import Block, Statement, blocks, operands, walk, walk_blocks
 from ...ir.ops import WRAPPING
 from ...ir.statements import (
@@ -53,7 +53,8 @@ def unobserved(kernel: Kernel) -> set[Statement]:
     for block in (block for root in kernel.roots() for block in walk_blocks(root)):
         if block.result is not None and block not in choices:
             seen.add(block.result)
-    memory: set[Hashable] = set()
+    # What a function stores through a reference its callers see.
+    memory: set[Hashable] = {p for function in kernel.functions for p in function.parameters if p.by_reference}
     while True:
         before = len(memory)
         for value in reversed(values):  # the users of a value come after it
@@ -114,6 +115,8 @@ def _has_large(value: Statement) -> bool:
 def _place(pointer: Statement) -> Hashable:
     """Return what is the same for pointers that may have the same address."""
     base = base_pointer(pointer)
+    if isinstance(base, Reference):
+        return base.parameter
     if isinstance(base, GlobalPtr):
         return base.array  # no compiler knows that another one is the same memory
     return base.temporary if isinstance(base, GlobalTemporary) else base

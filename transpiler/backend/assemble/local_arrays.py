@@ -1,0 +1,54 @@
+"""Local matrices that are plain arrays in the source: only their elements are read and written.
+
+    mat4 acc = {};                     float acc[4][4] = {};
+    acc.m[i][j] += a * b;      ->      acc[i][j] += a * b;
+
+In: the block of a function, and where its values are printed. Out: its variables. A language keeps the types that it
+has itself.
+"""
+
+from __future__ import annotations
+
+from ...ir.functions import Call
+from ...ir.nodes import Block, Statement, operands, walk
+from ...ir.statements import Alloca, LocalStore, MatrixInit, MatrixPtr
+from ...ir.types import Tensor
+from ..languages.common.language import Language
+from ..languages.common.tensors import is_short_vector
+from ..print.placement import Placement
+from ..print.repetition import is_zero
+
+
+def local_arrays(block: Block, placement: Placement, language: Language) -> frozenset[Alloca]:
+    """Return the variables that are arrays: matrices and long vectors of which no statement takes the whole.
+
+    They start with zeros, by a store too, whose value `placement` then leaves out.
+    """
+    if not language.has_braces:
+        return frozenset()
+    statements = list(walk(block))
+    found = {s for s in statements if isinstance(s, Alloca) and _may_be_array(s)}
+    zeros: dict[Alloca, Statement] = {}
+    for statement in statements if found else ():
+        if isinstance(statement, MatrixPtr) or (
+            isinstance(statement, LocalStore)
+            and placement.declared_by_store.get(statement.pointer) is statement
+            and isinstance(statement.value, MatrixInit)
+            and is_zero(statement.value)
+        ):
+            if isinstance(statement, LocalStore) and isinstance(statement.pointer, Alloca):
+                zeros[statement.pointer] = statement.value
+            continue
+        found.difference_update(value for value in operands(statement) if isinstance(value, Alloca))
+        if isinstance(statement, Call):
+            found.difference_update(value for value in statement.references() if isinstance(value, Alloca))
+    for variable in found & zeros.keys():
+        zero = zeros[variable]
+        if sum(zero in operands(statement) for statement in statements) == 1:
+            placement.used.discard(zero)  # its type is not named
+    return frozenset(found)
+
+
+def _may_be_array(variable: Alloca) -> bool:
+    kind = variable.type
+    return isinstance(kind, Tensor) and not is_short_vector(kind) and not variable.per_thread
