@@ -47,7 +47,7 @@ from ...ir.tasks import Kernel, Task
 from ...ir.threads import ThreadFor
 from ...ir.types import Scalar, Tensor, i32
 from ..context import PassContext
-from ..rewrite import DROPPED, Rewriter
+from ..rewrite import DROPPED, Rewriter, Rule
 from ..threads.carry_across_barriers import carry_across_barriers
 from ..threads.vector_lanes import NOT_TAKEN, is_plain_loop
 from .lane_loops import CHEAP, drop_unused, split_at
@@ -157,7 +157,12 @@ class _Components:
 
     def run(self, body: Block) -> None:
         """Replace those of a body and of the blocks inside it."""
-        rules = {Alloca: self.variable, MatrixPtr: self.element, LocalLoad: self.load, LocalStore: self.store}
+        rules: dict[type[Statement], Rule] = {
+            Alloca: self.variable,
+            MatrixPtr: self.element,
+            LocalLoad: self.load,
+            LocalStore: self.store,
+        }
         Rewriter(rules).block(body)
 
     def variable(self, rewriter: Rewriter, variable: Alloca) -> Statement | None:
