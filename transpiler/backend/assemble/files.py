@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any
 
+from ...errors import TaichiCompilationError
 from ...ir.functions import Call, Function, called, reachable
 from ...ir.nodes import Statement
 from ...ir.sparse import TOPOLOGY_WRITERS
@@ -86,7 +87,13 @@ class FileAssembler:
                 for p, t in zip(printed, tasks, strict=True)
             ),
         ]
-        return SourceFile(f"{context.name}{suffix}.{self.language.suffix}", source, line_map(source, bodies))
+        try:
+            lines = line_map(source, bodies)
+        except ValueError:  # a template of the program has left out a body
+            if not context.options.own_templates:
+                raise
+            raise _without_a_body(context) from None
+        return SourceFile(f"{context.name}{suffix}.{self.language.suffix}", source, lines)
 
     def _data(
         self, printed: list[PrintedTask], functions: list[PrintedFunction], tasks: list[dict[str, Any]]
@@ -245,6 +252,12 @@ class FileAssembler:
 
     def _is_recursive(self, statement: Statement) -> bool:
         return isinstance(statement, Call) and self.context.signatures[statement.function].is_recursive
+
+
+def _without_a_body(context: EmitContext) -> TaichiCompilationError:
+    paths = ", ".join(template.path for template in context.options.own_templates)
+    message = f"the source of `{context.name}` has no `task.head`, or no `task.body`, of one of its tasks: {paths}"
+    return TaichiCompilationError(message, "a template prints both, as `shadesmith/NAME` does; see docs/templates.md")
 
 
 def _is_simd(task: Task, threads: Threads, vectorizable: bool) -> bool:
