@@ -14,6 +14,8 @@ In: a printed task of a GPU. Out: the lines between the head of its entry and it
 
 from __future__ import annotations
 
+from math import prod
+
 from ..languages.common.language import Language
 from ..languages.common.one_line import INDENT
 from ..layout.trip_counts import constant_count
@@ -53,7 +55,10 @@ def opening(language: Language, p: PrintedTask, block: str) -> list[str]:
         return []
     lines = [*p.prologue, *threads.declarations]
     is_full = p.block is not None and p.block.is_full
-    if is_full and language.size_check:
+    if p.task.tile and language.size_check:
+        size, tile = prod(p.task.tile), " x ".join(map(str, p.task.tile))
+        lines.append(f'{language.size_check}({block} == {size}, "a block is a tile of {tile}");')
+    elif is_full and language.size_check:
         lines.append(f'{language.size_check}({threads.count} % {block} == 0, "each thread has an iteration");')
     is_guarded = not is_full or p.grid.is_folded  # of further rows of blocks, the last have no iterations
     if p.grid.is_folded:

@@ -27,7 +27,6 @@ from ..layout.declarations import Declaration, has_matrix, has_vector
 from ..layout.task_memory import pointers_of
 from ..layout.trip_counts import constant_count
 from ..module.interface import SourceFile
-from ..print.blocks import LANES_COUNT, LANES_SIZE
 from ..print.functions import PrintedFunction, prototypes
 from ..print.lines import PrintedBody, fitted, line_map, map_of_lines, wrapped_head, wrapped_text
 from ..print.reductions import OWN, helpers_of, loop_with_copies, nest_in_parts
@@ -108,6 +107,7 @@ class FileAssembler:
         """Return the data of a file's template, and record the names that the file references."""
         context, layout = self.context, self.layout
         blocks = sorted({p.task.block_dim for p in printed if context.has_block_size(p.task)})
+        lanes = {context.lanes(p.task): p.task.lane_loops for p in printed if p.task.lane_loops}
         used = UsedMemory().with_all([*(f.used for f in functions), *(p.used for p in printed)])
         copied = [] if self.language.has_pointers else [array for p in printed for array in p.task.block_sums]
         macros, cell_functions, cell_helpers = definitions(layout.accessors, used, layout.cells, copied)
@@ -119,7 +119,7 @@ class FileAssembler:
         has_pointers = self.language.has_pointers
         return {
             "banner": banner(context, printed),
-            "constants": _constants([] if context.in_sections else blocks, printed),
+            "constants": _constants([] if context.in_sections else blocks, lanes, printed),
             "named_constants": self._named_constants(used),
             "extensions": self._extensions(functions, printed),
             "modes": self._modes(),
@@ -296,7 +296,7 @@ def _as_one(lines: list[str]) -> list[str]:
     return [f"\n{INDENT}".join(lines)] if lines else []
 
 
-def _constants(blocks: list[int], printed: list[PrintedTask]) -> list[str]:
+def _constants(blocks: list[int], lanes: dict[str, int], printed: list[PrintedTask]) -> list[str]:
     single = len(blocks) == 1
     constants = [f"BLOCK{'' if single else f'_{block}'} {block}" for block in blocks]
     items = max((p.items for p in printed), default=1)
@@ -304,8 +304,8 @@ def _constants(blocks: list[int], printed: list[PrintedTask]) -> list[str]:
         constants.append(f"LOADS {items}  // iterations of a thread at a time, so that their loads overlap")
     if any(p.reductions.done for p in printed):
         constants.append(f"MAX_BLOCKS {MAX_BLOCKS}u  // that store partial results")
-    if any(p.task.lane_loops for p in printed):
-        constants.append(f"{LANES_SIZE} {LANES_COUNT}  // neighbouring iterations whose serial loops run together")
+    note = "  // neighbouring iterations whose loops run together"
+    constants += [f"{name} {count}{note}" for name, count in sorted(lanes.items())]
     return constants
 
 
