@@ -84,6 +84,7 @@ def keep_binaries(config: pytest.Config) -> None:
     cache = getattr(config, "cache", None)  # lacking under `-p no:cacheprovider`
     stored = Path(run.name) if cache is None else cache.mkdir("shadesmith")
     os.environ.setdefault("SHADESMITH_BINARIES_DIR", str(stored / "binaries"))
+    os.environ.setdefault("SHADESMITH_EARLY_GLSLANG", "0")  # tests of it ask for it: others would start tools in vain
     stop = resident_glslang.start(stored, Path(run.name))
     if stop is not None:
         config.add_cleanup(stop)

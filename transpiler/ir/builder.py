@@ -41,6 +41,7 @@ from .types import (
     StructError,
     Tensor,
     Type,
+    count_scalars,
     describe_type,
     element_of,
     f32,
@@ -51,6 +52,8 @@ from .types import (
 
 S = TypeVar("S", bound=Statement)
 
+MAX_ELEMENTS = 1 << 16
+"""Numbers in one value of a kernel: a local variable of more would not fit on the stack of a thread."""
 LEAST_LIMIT = 65504
 """The largest f16: a number below it overflows in no type."""
 
@@ -172,8 +175,16 @@ class Builder:
         member = struct.names[0] if struct.members else "x"
         return self.location.error(TaichiTypeError, message, f"use the members: `a.{member}`")
 
+    def check_size(self, count: int, location: SourceLocation | None = None) -> None:
+        """Raise TaichiTypeError if a value would hold too many numbers. location: by default the current one."""
+        if count > MAX_ELEMENTS:
+            message = f"A value in a kernel holds at most {MAX_ELEMENTS:,} numbers; this one has {count:,}"
+            hint = "use a field or an ndarray, and read one element at a time"
+            raise (location or self.location).error(TaichiTypeError, message, hint)
+
     def tensor(self, elements: Sequence[Statement], shape: tuple[int, ...], element: Scalar) -> Statement:
         """Return a vector or matrix of scalars, given row by row, cast to `element`."""
+        self.check_size(len(elements))
         return self.add(MatrixInit([self.cast(e, element) for e in elements], type=Tensor(shape, element)))
 
     def element(self, value: Statement, indices: Sequence[Statement]) -> Statement:
@@ -215,6 +226,8 @@ class Builder:
 
     def load(self, pointer: Statement) -> Statement:
         """Return the value at a pointer of any kind."""
+        if pointer.type.__class__ is not Scalar and pointer.type is not None:
+            self.check_size(count_scalars(pointer.type))
         if isinstance(base_pointer(pointer), (GlobalPtr, GlobalTemporary)):
             return self.add(GlobalLoad(pointer, type=pointer.type))
         return self.add(LocalLoad(pointer, type=pointer.type))
@@ -243,6 +256,7 @@ class Builder:
         if value.type == type:
             return value
         if isinstance(type, Tensor) and isinstance(value.type, Scalar):
+            self.check_size(type.size)
             return self.tensor([value] * type.size, type.shape, type.element)
         message = f"Cannot assign `{describe_type(value.type)}` to a variable of type `{describe_type(type)}`"
         one = isinstance(type, Scalar)

@@ -98,6 +98,8 @@ class VulkanDevice:
         self._closing.callback(self._images.close)
         flags = _debug_flags(adapter) if sources else ()
         glslang = Glslang(validate=self._instance.validation, flags=flags, optimize=self._optimize)
+        self._closing.callback(glslang.close)
+        self._glslang = glslang
         labels = Labels(api, self._instance.handle, self._handle) if self._instance.names else None
         limits = self._loop_limits() if adapter.is_llvmpipe else None
         sets = self._images.sets
@@ -106,6 +108,10 @@ class VulkanDevice:
         )
         self._closing.callback(self._builder.close)
         self.host_memory = self._memory.addresses_are_host_pointers()
+
+    def prepare_compiler(self) -> None:
+        """Start the compiler while Python makes a source for it."""
+        self._glslang.prepare()
 
     def _loop_limits(self) -> LoopLimits:
         faults = ShaderFaults(self.store)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import linecache
+import os
 import re
 import signal
 import sys
@@ -34,6 +35,17 @@ if TYPE_CHECKING:
 
         def run_tool(self, command: list[str], text: bytes, time_limit_seconds: float) -> tuple[int, bytes, bytes]: ...
 
+        def WaitingTool(self, command: list[str], text: Callable[[str], bytes]) -> _Waiting: ...
+
+    class _Waiting(Protocol):
+        """The functions of `tool_process.WaitingTool`."""
+
+        def is_waiting(self) -> bool: ...
+
+        def give(self, text: bytes, time_limit_seconds: float) -> tuple[int, bytes, bytes]: ...
+
+        def end(self) -> None: ...
+
 
 ENVIRONMENT = "vulkan1.2"
 TIME_LIMIT_SECONDS = 60.0
@@ -55,6 +67,16 @@ LINES_AND_SOURCE = ("-g",)
 """Source and lines as separate instructions, which every device accepts."""
 
 OP_EXTENDED = 12
+
+VERSION = "#version 460\n"
+MAX_WAITING = 4
+"""Processes that wait for sources, on a machine with at least four times as many cores."""
+OP_SOURCE_EXTENSION = 4
+OP_FUNCTION = 54
+INCLUDING = ("GL_GOOGLE", "#include", "#line")
+"""What means something else in a source that another one includes."""
+INCLUDES = (b"GL_GOOGLE_cpp_style_line_directive\0", b"GL_GOOGLE_include_directive\0")
+"""Extensions that glslang notes in a module whose source includes a file."""
 
 INSTALL_HINT = "apt-get install glslang-tools"
 OPTIMIZER_HINT = "apt-get install spirv-tools, or leave the option out"
@@ -84,6 +106,55 @@ class Glslang:
         self._time_limit = time_limit_seconds
         self._modules: OrderedDict[bytes, bytes] = OrderedDict()
         self._lock = new_lock()
+        self._waiting: list[_Waiting] = []
+
+    def prepare(self) -> None:
+        """Start the tool while Python makes a source for it.
+
+        Nine tenths of its time are spent on the declarations of the language's own functions, which it reads when it
+        has seen the version of the source. So it gets a source that includes a file that is not there yet.
+        """
+        if self._flags or os.environ.get("SHADESMITH_EARLY_GLSLANG") == "0" or (tool := find_tool()) is None:
+            return
+        command = [tool, "--stdin", *self._target(), "-I/", "-o", "/dev/stdout"]
+        wanted = max(1, min(MAX_WAITING, (os.cpu_count() or 1) // 4))
+        with self._lock:
+            self._end_all(lambda waiting: not waiting.is_waiting())
+            try:
+                while len(self._waiting) < wanted:
+                    self._waiting.append(_process().WaitingTool(command, _including))
+            except OSError:
+                pass  # the source will be compiled by a process of its own
+
+    def close(self) -> None:
+        """End the processes that wait."""
+        with self._lock:
+            self._end_all(lambda waiting: True)
+
+    def _end_all(self, is_ended: Callable[[_Waiting], bool]) -> None:
+        ended = [waiting for waiting in self._waiting if is_ended(waiting)]
+        self._waiting = [waiting for waiting in self._waiting if waiting not in ended]
+        for waiting in ended:
+            waiting.end()
+
+    def _by_waiting(self, file: SourceFile) -> bytes | None:
+        """Return the module that a waiting process makes of a source, None if there is no process or no module."""
+        if VERSION not in file.text or any(word in file.text for word in INCLUDING):
+            return None
+        with self._lock:
+            waiting = self._waiting.pop(0) if self._waiting else None
+        if waiting is None or not waiting.is_waiting():
+            if waiting is not None:
+                waiting.end()
+            return None
+        COUNTS.compiler_ran("glslangValidator")
+        text = file.text.replace(VERSION, "\n", 1).encode()
+        try:
+            code, output, _ = waiting.give(text, self._time_limit)
+        except (TimeoutError, OverflowError, OSError):
+            return None
+        module = without_warnings(output)
+        return without_includes(module) if code == 0 and is_whole(module) else None
 
     def compile(self, file: SourceFile, kernel: str, path: Path | None = None, store: Store | None = None) -> bytes:
         """Return the SPIR-V of a compute shader.
@@ -142,6 +213,14 @@ class Glslang:
         return LINES_AND_SOURCE if named and WHOLE_SOURCE in self._flags else self._flags
 
     def _run(self, file: SourceFile, kernel: str, path: Path | None, flags: tuple[str, ...]) -> bytes:
+        module = self._by_waiting(file) if path is None and not flags else None
+        if module is None:
+            module = self._by_new_process(file, kernel, path, flags)
+        if self._validate:
+            self._check(module, file, kernel)
+        return module
+
+    def _by_new_process(self, file: SourceFile, kernel: str, path: Path | None, flags: tuple[str, ...]) -> bytes:
         tool = require_tool()
         COUNTS.compiler_ran("glslangValidator")
         source = "--stdin" if path is None else str(path)
@@ -154,8 +233,6 @@ class Glslang:
         output = without_warnings(output)
         if not is_whole(output):
             raise _failure(file, kernel, "glslangValidator ended well but gave no whole SPIR-V module", errors)
-        if self._validate:
-            self._check(output, file, kernel)
         return output
 
     def _check(self, module: bytes, file: SourceFile, kernel: str) -> None:
@@ -225,6 +302,24 @@ def without_warnings(output: bytes) -> bytes:
     """Return a module without glslang's messages after it, which it prints even with `--quiet` (names with `__`)."""
     end = output.rfind(FUNCTION_END) + len(FUNCTION_END)
     return output[:end] if output[end:].lstrip().startswith((b"WARNING", b"stdin")) else output
+
+
+def _including(path: str) -> bytes:
+    """Return a source that includes another one."""
+    return f'{VERSION}#extension GL_GOOGLE_include_directive : require\n#include "{path}"\n'.encode()
+
+
+def without_includes(module: bytes) -> bytes:
+    """Return a module without the names of the extensions that let its source include a file: as if it had not."""
+    words, begin, position = memoryview(module).cast("I"), 0, SPIRV_HEADER_WORDS
+    parts = []
+    while position < len(words) and words[position] & 0xFFFF != OP_FUNCTION:
+        end = position + (words[position] >> 16)
+        if words[position] & 0xFFFF == OP_SOURCE_EXTENSION and module[4 * position + 4 : 4 * end].startswith(INCLUDES):
+            parts.append(module[4 * begin : 4 * position])
+            begin = end
+        position = end
+    return b"".join([*parts, module[4 * begin :]])
 
 
 def is_whole(module: bytes) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .case import (
+    COMPILATION,
     FIELD,
     FUNC,
     INDEX,
@@ -177,6 +178,18 @@ SCOPE = [
     refused_call("further/kernel_above_classmethod", SYNTAX, "ti.kernel decorates functions", "below `@classmethod`", "«ti.kernel(classmethod(print))"),
     refused("further/atomic_of_truth_values", UNSUPPORTED, "`atomic_add` of `u1`", "i32", kernel("for i in range(9):", "    «b[0] += True", head="b = ti.field(ti.u1, 4)\n")),
     refused("further/lambda_as_function", SYNTAX, "A `lambda` cannot be a kernel or a function", "write a `def`", kernel("x = g(1)", head="g = ti.func(«lambda a: a)\n")),
+    refused("further/huge_vector", TYPE, "at most 65,536 numbers; this one has 4,194,304", "use a field or an ndarray", kernel("x = «ti.Vector.zero(ti.f32, 1 << 22)")),
+    refused("further/huge_identity", TYPE, "at most 65,536 numbers; this one has 9,000,000", "use a field or an ndarray", kernel("x = «ti.Matrix.identity(ti.f32, 3000)")),
+    refused("further/huge_unit", TYPE, "at most 65,536 numbers; this one has 4,194,304", "use a field or an ndarray", kernel("x = «ti.Vector.unit(1 << 22, 1)")),
+    refused("further/huge_list", TYPE, "at most 65,536 numbers; this one has 100,000", "use a field or an ndarray", kernel("x = «ti.Vector([0.5] * 100000)")),
+    refused("further/huge_local_list", TYPE, "at most 65,536 numbers; this one has 100,000", "use a field or an ndarray", kernel("«x = [0.5] * 100000")),
+    refused("further/huge_type", TYPE, "at most 65,536 numbers; this one has 4,194,304", "use a field or an ndarray", kernel("x = «V(0.5)", head="V = ti.types.vector(1 << 22, ti.f32)\n")),
+    refused("further/huge_member", TYPE, "at most 65,536 numbers; this one has 2,097,152", "use a field or an ndarray", kernel("x = «S(a=0.5)", head="S = ti.types.struct(a=ti.types.vector(1 << 21, ti.f32))\n")),
+    refused("further/huge_element", TYPE, "at most 65,536 numbers; this one has 100,000", "use a field or an ndarray", kernel("«x = v[0]", head="v = ti.Vector.field(100000, ti.f32, 1)\n")),
+    refused("further/huge_static_range", COMPILATION, "more than 65,536 items", "leave out `ti.static`", kernel("for i in «ti.static(range(1 << 40)):", "    f[0, 0] += i", head=FIELD)),
+    refused("further/endless_iteration", COMPILATION, "more than 65,536 items", "leave out `ti.static`", kernel("for i in «ti.static(itertools.count()):", "    f[0, 0] += i", head="import itertools\n" + FIELD)),
+    refused("further/huge_static_ndrange", COMPILATION, "more than 65,536 items", "leave out `ti.static`", kernel("for i, j in «ti.static(ti.ndrange(9999, 9999)):", "    f[0, 0] += i", head=FIELD)),
+    refused("further/huge_comprehension", COMPILATION, "more than 65,536 items", "leave out `ti.static`", kernel("x = [0.5 for i in «range(1 << 22)]")),
     refused("further/await_in_function", SYNTAX, "`g` runs on the device and cannot wait", "plain `def`", kernel("x = g(1)", head="@ti.func\nasync def g(a):\n    return «await a\n")),
     refused("further/unknown_name_of_ours", NAME, '"sqrt" is not defined', "write `ti.sqrt`", kernel("x = «sqrt(2.0)")),
     refused("further/misspelt_builtin", NAME, '"rnage" is not defined', "did you mean `range`", kernel("for i in «rnage(3):", "    pass")),

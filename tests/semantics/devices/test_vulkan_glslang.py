@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from shadesmith.runtime.devices import tool_process
 from shadesmith.runtime.devices.vulkan.glslang import Glslang, is_whole
 from shadesmith.transpiler.backend.module.interface import SourceFile
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
@@ -115,3 +116,84 @@ def test_a_tool_that_cannot_start_is_an_error(fake: Path) -> None:
     fake.chmod(0o755)
     with pytest.raises(TaichiRuntimeError, match="could not be started"):
         Glslang().compile(SourceFile("k.comp", GOOD), "k")
+
+
+@pytest.fixture
+def early(monkeypatch: pytest.MonkeyPatch) -> Glslang:
+    """Return a compiler whose tool is started before there is a source."""
+    monkeypatch.setenv("SHADESMITH_EARLY_GLSLANG", "1")
+    if not Path("/dev/shm").is_dir():
+        pytest.skip("no files in memory")
+    return Glslang()
+
+
+ADDING = """// a banner
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+layout(local_size_x = 4) in;
+layout(buffer_reference, scalar) buffer F32 { float v[]; };
+layout(push_constant, scalar) uniform Args { F32 x; } args;
+void main() { args.x.v[gl_GlobalInvocationID.x] += %d.0; }
+"""
+
+
+@needs_tool
+def test_a_tool_that_waited_makes_the_same_modules(early: Glslang) -> None:
+    expected = [Glslang().compile(SourceFile("k.comp", ADDING % number), "k") for number in range(3)]
+    for number in range(3):
+        early.prepare()
+        processes = [waiting._process for waiting in early._waiting]
+        made = early._by_waiting(SourceFile("k.comp", ADDING % number))
+        assert made == expected[number]
+        assert processes[0].poll() == 0
+    early.prepare()
+    waiting = [one._process for one in early._waiting]
+    early.close()
+    assert waiting and all(process.poll() is not None for process in waiting) and not early._waiting
+
+
+@needs_tool
+def test_messages_of_a_tool_that_waited_are_the_same(early: Glslang) -> None:
+    text = "#version 460\nint f() { return g(); }\nvoid main() { }\n"
+    early.prepare()
+    with pytest.raises(TaichiCompilationError) as caught:
+        early.compile(SourceFile("k.comp", text), "k")
+    early.close()
+    assert str(caught.value) == refusal(text)
+
+
+@needs_tool
+@pytest.mark.parametrize("line", ['#include "dev/null"', '#line 3 "x"'])
+def test_what_a_plain_source_may_not_say_stays_refused(early: Glslang, line: str) -> None:
+    early.prepare()
+    with pytest.raises(TaichiCompilationError):
+        early.compile(SourceFile("k.comp", GOOD.replace("void main", f"{line}\nvoid main")), "k")
+    early.close()
+
+
+def test_a_waiting_tool_that_misbehaves_costs_nothing_but_time(early: Glslang, fake: Path) -> None:
+    for body in ("sys.exit(3)", "sys.stdin.read(); time.sleep(60)", "os.kill(os.getpid(), signal.SIGSEGV)"):
+        write_tool(fake, body)
+        glslang = Glslang(time_limit_seconds=0.5)
+        glslang.prepare()
+        started = time.monotonic()
+        assert glslang._by_waiting(SourceFile("k.comp", GOOD)) is None
+        assert time.monotonic() - started < 10 and not glslang._waiting
+        glslang.close()
+
+
+@needs_tool
+def test_without_leases_the_tool_starts_with_its_source(early: Glslang, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tool_process, "MEMORY_FILES", "/nowhere")
+    early.prepare()
+    assert not early._waiting and is_whole(early.compile(SourceFile("k.comp", GOOD), "k"))
+
+
+@needs_tool
+def test_a_tool_is_left_when_its_time_is_over(early: Glslang, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tool_process, "MAX_WAIT_SECONDS", 0.0)
+    early.prepare()
+    process = early._waiting[0]._process
+    assert early._by_waiting(SourceFile("k.comp", GOOD)) is None and process.poll() is not None
+    early.close()

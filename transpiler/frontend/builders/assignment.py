@@ -237,6 +237,7 @@ def _name_index(index: LoopIndex, name: str) -> None:
 
 def bind_items(context: Context, value: Any, name: str | None, is_mutable: bool) -> Any:
     """Return a list or tuple with its values named, or stored in variables."""
+    context.builder.check_size(len(value))
     return type(value)(_bind_item(context, one, name and f"{name}_{k}", is_mutable) for k, one in enumerate(value))
 
 

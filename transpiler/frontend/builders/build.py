@@ -168,6 +168,7 @@ def _argument(context: Context, position: int, parameter: ParameterDefinition, n
 def _load_argument(context: Context, path: str, type: Type, position: int, component: int) -> Statement:
     """Return an argument passed by value; a struct consists of one parameter per part, named by its path."""
     if not isinstance(type, Struct):
+        context.builder.check_size(count_scalars(type))
         parameter = Parameter(path, type, position, component)
         context.kernel.parameters.append(parameter)
         return context.builder.add(ArgLoad(parameter, type=type))

@@ -321,6 +321,7 @@ def make_typed(context: Context, type: Any, arguments: list[Any]) -> Any:
             )
         return _typed_literal(context, type, arguments[0])
     flat = [item for argument in arguments for item in _flat(context, argument)]
+    context.builder.check_size(type.size)
     if len(flat) == 1:
         flat *= type.size
     if len(flat) < type.size:

@@ -14,6 +14,7 @@ this loop is unrolled then. So the unrolled form decides what is an error.
 from __future__ import annotations
 
 import ast
+from math import prod
 from typing import Any
 
 from ...errors import TaichiCompilationError
@@ -74,13 +75,13 @@ def _rolled_loop(context: Context, node: ast.For, value: Any) -> RangeFor | None
     grouped = isinstance(value, GroupedValue)
     axes = [value] if isinstance(value, range) else _axes(context, value.inner if grouped else value)
     names = _names(node.target, len(axes), grouped)
-    count = 1
-    for axis in axes:
-        count *= len(axis)
     around = len(context.static_loops[-1].origins) if context.static_loops else 1
     limits = [limit for axis in axes for limit in (axis.start, axis.stop, axis.step)]
     is_wide = any(not -(2**31) <= limit < 2**31 for limit in limits)
-    if not axes or not names or not 2 <= count <= MAX_ITERATIONS // around or is_wide or _returns(node):
+    if not axes or not names or is_wide or _returns(node):
+        return None
+    count = prod(map(len, axes))
+    if not 2 <= count <= MAX_ITERATIONS // around:
         return None
     build = context.builder
     bounds = [context.named_bounds(axis) for axis in axes]

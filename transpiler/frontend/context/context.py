@@ -136,6 +136,7 @@ class Context:
         rolled_loops: the static loops that stay loops, so far.
         lists: the lists of run-time values that have a name (`local_lists.OwnList`), by identity.
         static_loops: the static loops around the current statement that are kept, the innermost last.
+        items_built: over how many items the kernel has iterated at compile time.
         bounds_of_ranges: the bounds of ranges known at compile time, with their names, by the range's identity.
     """
 
@@ -164,6 +165,7 @@ class Context:
         self.static_loops: list[StaticLoop] = []
         self.rolled_loops: set[RangeFor] = set()
         self.lists: dict[int, Any] = {}
+        self.items_built = 0
         self.bounds_of_ranges: dict[int, tuple[range, Any, Any]] = {}
 
     @property

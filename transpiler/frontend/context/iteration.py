@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import ast
-from itertools import product
+from itertools import islice, product
+from math import prod
 from typing import Any
 
-from ...errors import TaichiSyntaxError
+from ...errors import TaichiCompilationError, TaichiSyntaxError
 from ...ir.nodes import Statement
 from ...ir.types import Tensor
 from ...lang.matrix import Matrix, Vector
 from .context import Context
 from .values import GroupedValue, Lvalue, NdrangeValue, RangeValue, describe_kind, is_runtime
 
+MAX_ITEMS = 1 << 16
+"""Items of one iteration at compile time: each makes statements of its own, of which compilers take a few thousand."""
+MAX_ALL_ITEMS = 1 << 18
+"""The same of all such iterations of a kernel, each counted as often as it is built: those of nested loops multiply."""
+
 
 def compile_time_items(context: Context, value: Any, node: ast.AST | None = None) -> list[Any]:
     """Return the items of a value of known length. node: location of errors, by default the current one.
 
-    Raises: TaichiSyntaxError for anything else.
+    Raises: TaichiSyntaxError for anything else, TaichiCompilationError for too many items.
     """
+    _count(context, _length(value), node)
     if isinstance(value, GroupedValue):
         return [Vector(list(item)) for item in _product(context, value.inner, node)]
     if isinstance(value, NdrangeValue):
@@ -41,8 +48,37 @@ def compile_time_items(context: Context, value: Any, node: ast.AST | None = None
         raise context.error(
             TaichiSyntaxError, f"Cannot loop over {describe_kind(value)}", "give it a range, a list or an ndrange", node
         )
-    elements: list[Any] = context.python(list, value)
+    elements: list[Any] = context.python(list, islice(value, MAX_ITEMS + 1))
+    if not hasattr(value, "__len__"):
+        _count(context, len(elements), node)
     return elements
+
+
+def _length(value: Any) -> int:
+    """Return how many items a value has, 0 if that is known only once they are read."""
+    if isinstance(value, GroupedValue):
+        value = value.inner
+    if isinstance(value, NdrangeValue):
+        is_known = not any(is_runtime(bound) for pair in value.bounds for bound in pair)
+        return prod(max(0, end - begin) for begin, end in value.bounds) if is_known else 0
+    if isinstance(value, range):
+        return max(0, -((value.start - value.stop) // value.step))  # `len` refuses more than 2^63
+    return len(value) if isinstance(value, (list, tuple)) else 0
+
+
+def _count(context: Context, items: int, node: ast.AST | None) -> None:
+    """Raise if this iteration, or all iterations of the kernel together, have more items than a source can have."""
+    context.items_built += items
+    if items > MAX_ITEMS or context.items_built > MAX_ALL_ITEMS:
+        is_one = items > MAX_ITEMS
+        limit = MAX_ITEMS if is_one else MAX_ALL_ITEMS
+        found = "This iteration at compile time has" if is_one else "Together, iterations at compile time have"
+        raise context.error(
+            TaichiCompilationError,
+            f"{found} more than {limit:,} items, each of which makes code of its own",
+            "loop at run time: leave out `ti.static`, and keep values in a field",
+            node,
+        )
 
 
 def positional(context: Context, node: ast.Call) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from ...errors import TaichiSyntaxError, TaichiTypeError
@@ -73,6 +74,7 @@ def _check_sizes(context: Context, *sizes: Any) -> None:
             raise context.error(
                 TaichiTypeError, "The sizes of a matrix are positive integers known at compile time", "write a number"
             )
+    context.builder.check_size(prod(size for size in sizes if size is not None))
 
 
 def _unit(context: Context, n: Any, i: Any, dt: Any = int) -> Statement:
@@ -87,12 +89,12 @@ def _unit(context: Context, n: Any, i: Any, dt: Any = int) -> Statement:
 
 
 def _identity(context: Context, dt: Any, n: Any) -> Statement:
-    _check_sizes(context, n)
+    _check_sizes(context, n, n)
     return context.values.tensor([[int(i == j) for j in range(n)] for i in range(n)], element_type(context, dt))
 
 
 def _diag(context: Context, dim: Any, val: Any) -> Statement:
-    _check_sizes(context, dim)
+    _check_sizes(context, dim, dim)
     value = context.values.lift(val)
     zero = context.builder.const(0, element_of(value.type))  # type: ignore[arg-type]
     return context.values.tensor([[value if i == j else zero for j in range(dim)] for i in range(dim)])
