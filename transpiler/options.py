@@ -58,6 +58,9 @@ class CompileOptions:
     own_passes: passes of the program, in order.
     own_templates: templates of the program, by name.
     pass_limit: how many changes by passes that are not required are allowed, for bisection; None: all.
+    loads: iterations of a thread at a time, in loops on GPUs whose loads overlap.
+    unroll: iterations of innermost serial loops that the target's compiler shall unroll, 0: as many as it likes.
+    schedule: how OpenMP hands iterations to threads, "static" or "dynamic"; "auto": the compiler decides.
     """
 
     default_fp: str = "f32"
@@ -86,6 +89,9 @@ class CompileOptions:
     own_passes: tuple[OwnPass, ...] = ()
     own_templates: tuple[OwnTemplate, ...] = ()
     pass_limit: int | None = None
+    loads: int = 8
+    unroll: int = 0
+    schedule: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)

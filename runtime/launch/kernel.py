@@ -572,7 +572,8 @@ def kernel(fn: Any = None, *, offline_cache: bool = True, fast_math: bool | None
         hint = f"`@ti.kernel` below `@{type(fn).__name__}`" if below else "`@ti.kernel` above a `def`"
         raise TaichiSyntaxError(f"ti.kernel decorates functions, found {fn!r}", f"write {hint}")
     if fn.__name__ == "<lambda>":
-        define(fn).parsed  # noqa: B018 - raises the error with the location of the lambda
+        message = "A `lambda` cannot be a kernel: its parameters have no types"
+        raise define(fn).location().error(TaichiSyntaxError, message, "write a `def` below `@ti.kernel`")
     if hasattr(fn, "__wrapped__"):
         _warn_of_wrapper(fn)
     read = _passes().read_passes(passes, f"`passes` of kernel `{fn.__name__}`") if passes else ()

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary, ref
 
-from ..devices.timer import Timer
 from ..locks import new_lock
 from ..session.session import Session
+
+if TYPE_CHECKING:
+    from ..devices.device import Device, GpuDevice
 
 DELAY_SECONDS = 3e-5
 """How long a GPU waits before a task, until stamps and task are queued: else the time would include Python's."""
@@ -61,8 +63,9 @@ class _Span:
 class Profile:
     """The times of one session. clock: what they were measured by."""
 
-    def __init__(self, timer: Timer) -> None:
-        self._timer = timer
+    def __init__(self, device: Device) -> None:
+        timer = device.timer()
+        self._device, self._timer = device, timer
         self._lock = new_lock()
         self._queued: list[_Span] = []
         self._records: list[LaunchTime] = []
@@ -75,21 +78,32 @@ class Profile:
         with self._lock:
             self._launches += 1
             packed = given[0] if given and isinstance(given[0], bytes) else bytes(watched.arguments)
-            for index, task in enumerate(watched.tasks):
-                count = -1 if watched.is_whole else counts[index]
-                if count == 0:
-                    continue
-                submitted = time.perf_counter()
-                self._timer.delay(DELAY_SECONDS)
-                self._timer.start()
-                try:
-                    watched.submit_task(index, counts, *given)
-                finally:
-                    self._timer.stop()
-                    span = _Span(watched.kernel, task, self._launches, submitted, count, packed, watched.instance)
-                    self._queued.append(span)
+            with self._on_stream(given):
+                self._run_tasks(watched, counts, given, packed)
             if len(self._queued) >= MOST_QUEUED:
                 self._read()
+
+    def _on_stream(self, given: tuple[Any, ...]) -> AbstractContextManager[None]:
+        """Let the stamps be on the stream that a launch was given: torch's, of a launch with tensors."""
+        if not (given and isinstance(given[0], int)):
+            return nullcontext()
+        return cast("GpuDevice", self._device).on_stream(given[0], None)
+
+    def _run_tasks(self, watched: TimedProgram, counts: Sequence[int], given: tuple[Any, ...], packed: bytes) -> None:
+        """Submit the tasks of a launch, each between two stamps."""
+        for index, task in enumerate(watched.tasks):
+            count = -1 if watched.is_whole else counts[index]
+            if count == 0:
+                continue
+            submitted = time.perf_counter()
+            self._timer.delay(DELAY_SECONDS)
+            self._timer.start()
+            try:
+                watched.submit_task(index, counts, *given)
+            finally:
+                self._timer.stop()
+                span = _Span(watched.kernel, task, self._launches, submitted, count, packed, watched.instance)
+                self._queued.append(span)
 
     def records(self) -> list[LaunchTime]:
         """Wait for all launches, and return their times in order."""
@@ -164,7 +178,7 @@ def profile_of(session: Session) -> Profile:
     """Return the times of a session."""
     found = PROFILES.get(session)
     if found is None:
-        found = PROFILES[session] = Profile(session.device.timer())
+        found = PROFILES[session] = Profile(session.device)
         session.register(found)
     return found
 

@@ -1,4 +1,4 @@
-"""`SparseMatrix` and its builder. On the host a matrix is SciPy's, in compressed rows.
+"""`SparseMatrix` and its builder. A matrix is SciPy's, in compressed rows; `on_cuda.py` copies it to a GPU.
 
 In: triplets of kernels, arrays, matrices of SciPy. Out: a matrix.
 """
@@ -17,6 +17,7 @@ from ...transpiler.lang.triplets import MEMBERS, sparse_matrix_builder
 from ..arrays.dense_array import DenseArray
 from ..arrays.ndarray import MatrixNdarray, ScalarNdarray, ndarray
 from ..session.tracebacks import hides_own_frames
+from . import on_cuda
 
 
 def scipy_module(name: str) -> Any:
@@ -94,6 +95,9 @@ class SparseMatrix:
             if self.m != other.shape[0]:
                 shapes = f"({self.n}, {self.m}) and vector ({other.shape})"
                 raise TaichiRuntimeError(f"Dimension mismatch between sparse matrix {shapes}")
+            on_device = on_cuda.product(self.matrix, other)
+            if on_device is not None:
+                return on_device
             product = self.matrix @ (other if isinstance(other, np.ndarray) else other.to_numpy())
             return as_ndarray(product, other.dtype) if isinstance(other, ScalarNdarray) else product
         raise TaichiRuntimeError(

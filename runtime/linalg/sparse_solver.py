@@ -1,4 +1,4 @@
-"""`SparseSolver` and `SparseCG`: A x = b for sparse matrices, on the host.
+"""`SparseSolver` and `SparseCG`: A x = b for sparse matrices; factors on the host, solutions also by cuSPARSE.
 
 In: a `SparseMatrix`, a vector. Out: a vector. Factors are SciPy's (SuperLU), in f64 whatever the type of the matrix is.
 """
@@ -15,6 +15,7 @@ from ...transpiler.lang.hooks import scalar_of
 from ..arrays.dense_array import DenseArray
 from ..arrays.ndarray import ScalarNdarray
 from ..session.tracebacks import hides_own_frames
+from . import on_cuda
 from .sparse_matrix import SparseMatrix, as_ndarray, scipy_module
 
 TYPES = ["LLT", "LDLT", "LU"]
@@ -95,6 +96,9 @@ class SparseSolver:
         vector = _vector(b)
         if vector is None:
             raise TaichiRuntimeError(f"The parameter type: {type(b)} is not supported in linear solvers for now.")
+        on_device = on_cuda.solution(self, self._factors, b)
+        if on_device is not None:
+            return on_device
         x = self._factors.solve(vector.astype(np.float64)).astype(self.dtype.numpy)
         return as_ndarray(x, b.dtype) if isinstance(b, ScalarNdarray) else x
 
@@ -133,7 +137,13 @@ class SparseCG:
             raise TaichiRuntimeError(f"Unsupported CG RHS type: {type(b)}")
 
     def solve(self) -> tuple[Any, bool]:
-        """Return the solution, and whether its residual is below `atol` times the length of b."""
+        """Return the solution, and whether its residual is below `atol` times the length of b.
+
+        The solution is a NumPy array, on CUDA an ndarray if b is one, as in Taichi.
+        """
+        found = on_cuda.conjugate_gradients(self.matrix.matrix, self.b, self.x0, self.atol, self.max_iter)
+        if found is not None:
+            return found
         matrix, b = self.matrix.matrix.astype(np.float64), _vector(self.b).astype(np.float64)
         start = _vector(self.x0)
         x = np.zeros(matrix.shape[1]) if start is None else start.astype(np.float64)

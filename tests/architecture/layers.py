@@ -84,6 +84,7 @@ runtime/launch
 runtime/ad
 runtime/workbench/check
 runtime/workbench/macros
+runtime/workbench/compiler_parameters
 runtime/workbench/edits
 runtime/workbench/measure
 runtime/workbench/bisect

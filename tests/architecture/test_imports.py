@@ -13,7 +13,9 @@ try:
 except ModuleNotFoundError:  # Python 3.10
     from pip._vendor import tomli as tomllib  # type: ignore[no-redef]
 
-HEAVY = {"jinja2", "vulkan", "cupy", "cupy_backends", "torch", "paddle", "rich", "glfw", "PIL", "platformdirs", "scipy"}
+HEAVY = {
+    "jinja2", "vulkan", "cupy", "cupy_backends", "cupyx", "torch", "paddle", "rich", "glfw", "PIL", "platformdirs", "scipy",
+}  # fmt: skip
 NOT_SHIPPED = [
     *(ROOT / "runtime" / "c_api" / name for name in ("sections", "join.py", "__pycache__")),
     ROOT / "templates" / "__pycache__",

@@ -37,7 +37,7 @@ THREE = (
 def expressions() -> list[str]:
     """Return all calls."""
     rows = [
-        ("ti", f"{UNARY} {ROUNDING} rgb_to_hex", ONE),
+        ("ti", f"{UNARY} {ROUNDING}", ONE),
         ("ti", BINARY, TWO),
         ("ti", "select max min", THREE),
     ]

@@ -195,7 +195,7 @@ def cupy() -> SimpleNamespace:
     )
     of_cuda = SimpleNamespace(
         runtime=api,
-        get_current_stream=lambda: CURRENT[-1],
+        get_current_stream=lambda index: CURRENT[-1],
         alloc=Memory,
         alloc_pinned_memory=Memory,
         memory=SimpleNamespace(OutOfMemoryError=MemoryError),

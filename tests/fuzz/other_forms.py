@@ -61,7 +61,7 @@ class _Unfolder(ast.NodeTransformer):
         return node
 
     def visit_Constant(self, node: ast.Constant) -> Any:  # noqa: N802
-        if type(node.value) is not int or node.value >= 2**31 - 1:
+        if type(node.value) is not int or node.value > 2**31 - 1:
             return node
         zero = ast.parse(f"{ZERO}[None]", mode="eval").body
         return ast.BinOp(node, ast.Add(), zero)

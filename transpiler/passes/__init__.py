@@ -65,6 +65,7 @@ from .target.normal_rsqrt import normal_rsqrt
 from .target.ranges import ranges
 from .target.reciprocals import reciprocals
 from .target.short_vectors import short_vectors
+from .target.unroll_loops import unroll_loops
 from .target.wide_accesses import wide_accesses
 from .target.wrapping import wrapping
 from .tasks.merge_serial import merge_serial
@@ -130,6 +131,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     minima: ("neg",),
     reciprocals: ("div",),
     exact_ends: (RangeFor,),
+    unroll_loops: (RangeFor,),
 }
 """Classes of statements and names of operations; a pass finds nothing in a kernel without any of them."""
 
@@ -216,6 +218,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         lowest_bits,  # likewise
         normal_rsqrt,  # likewise
         exact_ends,  # after all passes that change loops
+        unroll_loops,  # likewise
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
         sparse_arrays,  # last: it adds the arrays that the emitted source uses
     ),

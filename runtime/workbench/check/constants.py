@@ -45,7 +45,7 @@ def constants(source: str) -> dict[str, str]:
 
 
 def evaluate(expression: str, known: Mapping[str, str], depth: int = 0) -> int | None:
-    """Return the value of an integer expression of numbers, names and + - * / % <<; None for anything else."""
+    """Return the value of an integer expression of numbers, names and + - * / % <<, signed; None for anything else."""
     try:
         return _value(ast.parse(_NUMBER.sub(r"\1", expression).strip(), mode="eval").body, known, depth)
     except (SyntaxError, ValueError, ZeroDivisionError, MemoryError, RecursionError):
@@ -60,6 +60,8 @@ def _value(node: Any, known: Mapping[str, str], depth: int) -> int:
             found = evaluate(known[name], known, depth + 1)
             if found is not None:
                 return found
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_value(operand, known, depth)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             one, other = _value(left, known, depth), _value(right, known, depth)
             if not (isinstance(op, ast.LShift) and not 0 <= other < 64):

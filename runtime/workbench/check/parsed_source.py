@@ -15,6 +15,8 @@ _BLOCK = re.compile(r"\b(struct|union|uniform|buffer)\b((?:[^;{}()]|\([^()]*\))*
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _DECLARATOR = re.compile(r"([A-Za-z_]\w*)\s*((?:\[[^\[\]]*\]\s*)*)\Z")
 _AFTER = re.compile(r"\s*(?:__attribute__\s*\(\([^;{}]*\)\)\s*)*([A-Za-z_]\w*)\s*(?:__attribute__[^;{}]*)?;")
+_BUILT_IN_VECTOR = re.compile(r"\busing\s+(\w+)\s*=\s*(float|double|int|uint)([2-4])\s*;")
+"""A name for a struct of CUDA C with the members `x`, `y`, ..."""
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)[^\n]*", re.MULTILINE)
 _QUALIFIERS = frozenset(
     {
@@ -140,6 +142,12 @@ class ParsedSource:
                 start, stop = name.span(1) if name is after else name.span()
                 members = self._members(match.end(), end)
                 found.append(Block(self.code[start:stop], match[1], self.locate(start, stop), members))
+        for match in _BUILT_IN_VECTOR.finditer(self.code):
+            name, element, size = match.groups()
+            element = "unsigned" if element == "uint" else element
+            location = self.locate(*match.span(1))
+            members = tuple(DeclaredMember(member, element, location) for member in "xyzw"[: int(size)])
+            found.append(Block(name, "struct", location, members))
         return found
 
     def _members(self, start: int, end: int) -> tuple[DeclaredMember, ...] | None:

@@ -25,6 +25,7 @@ from ...session.module_source import Choice
 from ...store.atomic_files import write_text
 from ..check.check_edit import check_edit
 from ..check.edit_error import EditError
+from ..compiler_parameters import CompilerParameters
 from ..macros.expand import check_macros, without_macros
 from .active_macros import expanded
 from .bases import Bases
@@ -398,7 +399,8 @@ def _tuned(
 ) -> tuple[BackendModule, dict[str, str]]:
     """Return a variant's module with the values tuned for this device and these shapes, and these values."""
     tunable, shapes = tunable_of(specialization.definition.function), shape_class(module, args)
-    return tuned_module(slot, module, stored, variant, session.device.title, shapes, tunable)
+    compiler = CompilerParameters(specialization, module) if variant == GENERATED else None
+    return tuned_module(slot, module, stored, variant, session.device.title, shapes, tunable, compiler)
 
 
 def _gather_tuned(found: Variants) -> None:

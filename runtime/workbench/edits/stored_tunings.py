@@ -10,18 +10,19 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import log2, prod
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from ....transpiler.errors import warn_user
+from ....transpiler.errors import TaichiCompilationError, warn_user
 from ...launch.tuning import Tunable
 from ...store.atomic_files import write_text
 from ..check.edit_error import EditError
+from ..compiler_parameters import COMPILER, CompilerParameters
 from .edited_module import edited_module
 from .slots import Slot, read_text
-from .tuning_parameters import TuningSpace, apply, find_tuning_parameters, without_values
+from .tuning_parameters import MARKER, TuningParameter, TuningSpace, apply, find_tuning_parameters, without_values
 
 if TYPE_CHECKING:
     from ....transpiler.backend.module.interface import BackendModule, Expression
@@ -30,7 +31,7 @@ STORE = "tuned.json"
 VERSION = 1
 
 Setting = Mapping[str, Mapping[str, str]]
-"""Values of tuning parameters, by file of the module and name."""
+"""Values of tuning parameters, by file of the module and name; those of the compiler are under `COMPILER`."""
 
 
 @dataclass(slots=True)
@@ -110,31 +111,72 @@ def winner(slot: Slot, device: str, shapes: str, variant: str) -> StoredTuning |
 
 def tuned_module(
     slot: Slot, generated: BackendModule, module: BackendModule, variant: str, device: str, shapes: str,
-    tunable: Tunable | None = None,
+    tunable: Tunable | None = None, compiler: CompilerParameters | None = None,
 ) -> tuple[BackendModule, dict[str, str]]:  # fmt: skip
     """Return a module with the best values known in its sources, and these values; itself and {} if none are known.
 
-    Values that neither the source nor Python lists any more are left out with a warning.
+    compiler: its parameters, of a generated module. Values that neither the source nor Python lists any more, nor the
+    compiler has, are left out with a warning.
     """
     entry = winner(slot, device, shapes, variant)
     if entry is None or entry.best is None:
         return module, {}
     spaces = spaces_of(module, tunable or Tunable())
     for name, values in entry.best.items():
-        if name not in spaces or not spaces[name].allow(values) or set(values) - set(spaces[name].defined):
+        if name == COMPILER:
+            is_known = compiler is not None and _is_compiled(compiler, values)
+        else:
+            is_known = name in spaces and spaces[name].allow(values) and not set(values) - set(spaces[name].defined)
+        if not is_known:
             shown = ", ".join(f"{parameter}={value}" for parameter, value in values.items())
             warn_user(
                 f"{slot.folder / STORE}:1: {shown} in {name} is no longer among the values to tune for kernel "
                 f"`{module.kernel}`, so the source runs with its own values. Hint: call `kernel.tune(...)` again"
             )
             return module, {}
-    return with_values(generated, module, entry.best, f"{entry.ratio:.3g} of the time"), flat(entry.best)
+    return with_values(generated, module, entry.best, f"{entry.ratio:.3g} of the time", compiler), flat(entry.best)
 
 
-def with_values(generated: BackendModule, module: BackendModule, setting: Setting, note: str = "") -> BackendModule:
-    """Return a module with other values of its tuning parameters; its launches follow them."""
+def _is_compiled(compiler: CompilerParameters, values: Mapping[str, str]) -> bool:
+    """Return whether the compiler has these parameters, and gives a source for them with the present interface."""
+    try:
+        return compiler.allows(values) and bool(compiler.module(values).files)
+    except TaichiCompilationError:
+        return False
+
+
+def with_values(
+    generated: BackendModule,
+    module: BackendModule,
+    setting: Setting,
+    note: str = "",
+    compiler: CompilerParameters | None = None,
+) -> BackendModule:
+    """Return a module with other values of its tuning parameters, and those of the compiler; its launches follow them.
+
+    Parameters of the compiler with other values are named in the first line of a source, so that no line moves:
+
+        // shadesmith 0.1.0, cuda 1f0c, p.py:3: fill(x: ndarray[f32, 1]), tuned: block_dim 128 -> 256, 0.83 of the time
+    """
+    values = setting.get(COMPILER, {})
+    if compiler is not None and compiler.changes(values):
+        turned = ", ".join([*compiler.changes(values), *([note] if note else [])])
+        compiled = compiler.module(values)
+        files = tuple(replace(file, text=_noted(file.text, f", {MARKER}{turned}")) for file in compiled.files)
+        generated = module = replace(compiled, files=files)
     sources = {file.name: apply(file.text, setting.get(file.name, {}), note) for file in module.files}
     return edited_module(generated, sources)
+
+
+def _noted(source: str, note: str) -> str:
+    """Return a source with a note at the end of its first line, a comment."""
+    first, end, rest = source.partition("\n")
+    return f"{first.removesuffix(':')}{note}{':' * first.endswith(':')}{end}{rest}"
+
+
+def space_of(compiler: CompilerParameters) -> TuningSpace:
+    """Return the parameters that change a kernel's source as tuning parameters."""
+    return TuningSpace(tuple(TuningParameter(one.name, one.values, one.value, 1) for one in compiler.offered()))
 
 
 def spaces_of(

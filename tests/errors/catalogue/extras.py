@@ -177,7 +177,7 @@ SCOPE = [
     refused_call("further/shape_of_text", RUNTIME, "is not a shape for a field", "tuple of integers", "«ti.field(ti.f32, 'ab')"),
     refused_call("further/kernel_above_classmethod", SYNTAX, "ti.kernel decorates functions", "below `@classmethod`", "«ti.kernel(classmethod(print))"),
     refused("further/atomic_of_truth_values", UNSUPPORTED, "`atomic_add` of `u1`", "i32", kernel("for i in range(9):", "    «b[0] += True", head="b = ti.field(ti.u1, 4)\n")),
-    refused("further/lambda_as_function", SYNTAX, "A `lambda` cannot be a kernel or a function", "write a `def`", kernel("x = g(1)", head="g = ti.func(«lambda a: a)\n")),
+    refused("further/lambda_as_function", TYPE, "takes 1, found 2", "call it as", kernel("x = «g(1, 2)", head="g = ti.func(lambda a: a)\n")),
     refused("further/huge_vector", TYPE, "at most 65,536 numbers; this one has 4,194,304", "use a field or an ndarray", kernel("x = «ti.Vector.zero(ti.f32, 1 << 22)")),
     refused("further/huge_identity", TYPE, "at most 65,536 numbers; this one has 9,000,000", "use a field or an ndarray", kernel("x = «ti.Matrix.identity(ti.f32, 3000)")),
     refused("further/huge_unit", TYPE, "at most 65,536 numbers; this one has 4,194,304", "use a field or an ndarray", kernel("x = «ti.Vector.unit(1 << 22, 1)")),

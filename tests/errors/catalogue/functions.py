@@ -32,7 +32,7 @@ CASES: list[Case] = [
     refused("functions/direct_recursion", SYNTAX, "`g` calls itself", "ti.static", kernel("x = g(3)", head=FUNC + "g(n):\n    return «g(n)\n"), "recursion direct"),
     refused("functions/mutual_recursion", SYNTAX, "functions are inlined and cannot recurse", "ti.static", MUTUAL, "mutual"),
     refused("functions/kernel_in_kernel", SYNTAX, "Kernels cannot call other kernels", "decorate `g` with `@ti.func`", kernel("«g()", head="@ti.kernel\ndef g():\n    pass\n"), "call of a kernel in a kernel"),
-    refused("functions/python_function", TYPE, "The Python function `g` cannot be called with run-time values", "decorate it with `@ti.func`", kernel("x = «g(n)", head="def g(n):\n    return n\n", signature="n: ti.i32"), "call of a Python function"),
+    refused("functions/python_function", TYPE, "The Python function `choice` cannot be called with run-time values", "decorate it with `@ti.func`", kernel("x = «choice(n)", head="from random import choice\n", signature="n: ti.i32"), "call of a Python function"),
     refused_call("functions/func_from_python", SYNTAX, "cannot be called from Python-scope; `g` is a `ti.func`", "call it in a kernel", SAME + "«g(1)", "func called from Python scope"),
     refused("functions/wrong_count", TYPE, "`g` takes 1, found 2", "call it as `g(a)`", kernel("x = «g(1, 2)", head=SAME), "wrong count"),
     refused("functions/unknown_keyword", TYPE, "Unexpected argument `z` of `g`", "call it as `g(a)`", kernel("x = «g(z=1)", head=SAME), "unknown keyword"),

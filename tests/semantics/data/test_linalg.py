@@ -109,7 +109,7 @@ def test_solvers(target: str, kind: str) -> None:
         assert x.dtype == dtype.numpy and np.abs(laplacian(n) @ x - b).max() < tolerance
         vector = ti.ndarray(dtype, n)
         vector.from_numpy(b)
-        assert np.array_equal(solver.solve(vector).to_numpy(), x)
+        assert np.allclose(solver.solve(vector).to_numpy(), x, rtol=1e-6 if dtype == ti.f32 else 1e-13)
         found, reached = ti.linalg.SparseCG(a, b, max_iter=200, atol=tolerance).solve()
         assert reached and np.abs(found - x).max() < 10 * tolerance
     singular = ti.linalg.SparseMatrix(sm=np.zeros((2, 2)), dtype=ti.f64)
@@ -117,6 +117,31 @@ def test_solvers(target: str, kind: str) -> None:
     assert not solver.info()
     with pytest.raises(ti.TaichiRuntimeError, match="singular|positive definite"):
         solver.solve(np.ones(2))
+
+
+@needs_scipy
+@pytest.mark.parametrize("dtype", [ti.f32, ti.f64], ids=str)
+def test_vectors_in_memory_of_the_device(target: str, dtype: Any) -> None:
+    """On CUDA products, solutions and conjugate gradients stay there: cuSPARSE computes them by CuPy."""
+    n, near = 40, 1e-5 if dtype == ti.f32 else 1e-11
+    a, dense, b = built(n, dtype), laplacian(n), ti.ndarray(dtype, n)
+    b.from_numpy(np.linspace(-1, 1, n).astype(dtype.numpy))
+    start, solver = ti.ndarray(dtype, n), ti.linalg.SparseSolver(dtype, "LU")
+    start.fill(0.25)
+    solver.compute(a)
+    for _ in range(2):
+        product = a @ b
+        assert isinstance(product, ti.Ndarray) and np.allclose(product.to_numpy(), dense @ b.to_numpy(), atol=near)
+        x = solver.solve(b)
+        assert isinstance(x, ti.Ndarray) and np.allclose(dense @ x.to_numpy(), b.to_numpy(), atol=near)
+        for x0 in (None, start):
+            found, reached = ti.linalg.SparseCG(a, b, x0, max_iter=400, atol=near / 100).solve()
+            assert reached and isinstance(found, ti.Ndarray) is (target == "cuda")
+            found = found.to_numpy() if target == "cuda" else found
+            assert np.allclose(found, x.to_numpy(), atol=near)
+        assert not ti.linalg.SparseCG(a, b, max_iter=1, atol=near).solve()[1]
+        a, dense = a * 2.0, 2 * dense  # the copy on the device belongs to the old matrix
+        solver.compute(a)
 
 
 @needs_scipy

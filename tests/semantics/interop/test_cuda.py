@@ -253,6 +253,8 @@ def test_a_launch_follows_cupys_current_stream(cupy: Any, delay: Any) -> None:
 def test_a_launch_follows_torchs_current_stream(torch: Any, cupy: Any) -> None:
     x = torch.zeros(1 << 20, device="cuda")
     double(x)
+    x += 3
+    y = x - 1  # torch's kernels are loaded now: loading may wait for what runs
     torch.cuda.synchronize()
     x.zero_()
     torch.cuda.synchronize()

@@ -77,7 +77,7 @@ def test_all_mistakes_are_told_in_the_order_of_their_lines() -> None:
     text = compiled("particles", "c").files[0].text
     text = changed(
         text,
-        (("float dt; ", "double dt; "), ("bool alive", "int alive"), ("void particles_2", "static void particles_2")),
+        (("float dt; ", "double dt; "), ("bool alive", "int alive"), ("void particles_1", "static void particles_1")),
     )
     said = diagnostics_of("c", {0: text}, "particles")
     found = [line.split(": ", 1)[1] for line in said.split("\n") if line.startswith("edits/")]

@@ -43,6 +43,7 @@ MISTAKES = (
     Seed("serial task in many threads", "normalize", (("local_size_x = 1", "local_size_x = 32"),), "local_size_x = 32", "32 threads, but the launcher expects 1"),
     Seed("block too large", "jacobi", (("BLOCK 128", "BLOCK 4096"),), "BLOCK 4096", "a block of 4096 threads is more than the device supports: 1024"),
     Seed("block of none", "jacobi", (("BLOCK 128", "BLOCK 0"), ("local_size_x = BLOCK", "local_size_x = 128")), "BLOCK 0", "`BLOCK` is 0"),
+    Seed("block below none", "jacobi", (("BLOCK 128", "BLOCK -1"), ("local_size_x = BLOCK", "local_size_x = 128")), "BLOCK -1", "`BLOCK` is -1"),
     Seed("block unreadable", "jacobi", (("BLOCK 128", "BLOCK gl_WorkGroupSize.x"), ("local_size_x = BLOCK", "local_size_x = 128")), "BLOCK gl_W", "`BLOCK` is not an integer that the launcher can read"),
     Seed("struct moved", "particles", (("vec3 pos, vel;", "vec3 vel, pos;"),), "vec3 vel, pos", "`pos` of `Particle` is at another offset: expected byte 0, found byte 12", 1),
     Seed("struct member retyped", "particles", (("vec3 pos, vel;", "vec3 pos;\n    vec4 vel;"), (r"p\.pos \+= p\.vel \* args\.dt", "p.pos += p.vel.xyz * args.dt")), "vec4 vel", "`vel` of `Particle` has another type: expected `vec3`, found `vec4`", 1),

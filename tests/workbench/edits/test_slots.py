@@ -268,6 +268,18 @@ def test_a_source_of_unknown_base_is_refused(program) -> None:
     assert x[0] == 2 + ADDED
 
 
+def test_python_that_has_not_changed_is_not_said_to_have(program) -> None:
+    """Another version of shadesmith may generate another source of the same Python."""
+    x = np.ones(4, np.float32)
+    times = program.make(2.0)
+    path = edited(times.edit(x))
+    path.write_text(path.read_text().replace(header_of(path.read_text()).base, "0" * 16))
+    (path.parent / ".base" / path.name).unlink()
+    with pytest.raises(ti.TaichiCompilationError, match="made for another generated source of kernel `times`") as error:
+        times(x)
+    assert "kernel has changed" not in str(error.value) and "`times` has changed" not in str(error.value)
+
+
 def test_an_edit_of_an_older_shadesmith_is_of_the_object_that_its_base_proves(program, tmp_path: Path) -> None:
     one, other = program.Body(3.0, 4), program.Body(4.0, 4)
     path = edited(one.weigh.edit())

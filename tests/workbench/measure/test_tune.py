@@ -286,6 +286,8 @@ def test_mistakes_of_the_decorator(call, message: str, target: str) -> None:
 
 
 def test_nothing_to_tune_is_told(work, target: str) -> None:
+    path = work.edit(ones(), 1)
+    path.write_text(path.read_text() + "// changed\n")
     with pytest.raises(TaichiRuntimeError, match="has nothing to tune. Hint: write `// @tune BLOCK = 64"):
         work.tune(ones(), 1)
 

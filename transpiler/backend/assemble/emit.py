@@ -22,7 +22,6 @@ from ..layout.trip_counts import NONE, loop_indices, serial_trip_count
 from ..module.interface import BackendModule, Expression, SourceFile, TaskSource
 from .context import EmitContext, emit_context
 from .files import FileAssembler
-from .grid_stride import LOADS
 from .tasks import PrintedTask, TaskPrinter
 
 __all__ = ["emit"]
@@ -82,7 +81,7 @@ def _task_source(context: EmitContext, p: PrintedTask, file: int) -> TaskSource:
         writes=writes,
         strided=p.grid.is_strided,
         serial_turns=None if trip_count[0] == "const" else trip_count,
-        items=LOADS if p.grid.is_unrolled else 1,
+        items=p.items,
         loop=None if p.task.loop is None else loop_indices(form, p.task.loop, p.names),
     )
 

@@ -35,7 +35,6 @@ from ..print.threads import Threads, is_vectorized, nest, part_pragma, pragma, r
 from .banner import banner, first_line, loop_location, python_line, task_title
 from .context import EmitContext
 from .entries import entry_head, fits_entry, opening
-from .grid_stride import LOADS
 from .names import headers, member_types, referenced_names
 from .render import render
 from .tasks import PrintedTask
@@ -181,7 +180,7 @@ class FileAssembler:
         lanes = [LANES_NOTE] if p.task.as_lanes else []
         block = context.block_size(p.task)
         simd = threads is not None and _is_simd(p.task, threads, vectorizable)
-        uneven = any(isinstance(s, While) or self._is_recursive(s) for s in statements)
+        uneven = self._is_uneven(statements)
         omp = pragma(p.task, threads, has_loops, uneven, simd)
         lines = nest(threads, call, simd and " simd " not in omp) if threads else []
         if p.task.private and threads and (region := region_and_loop(p.task, threads, has_loops, uneven)):
@@ -227,6 +226,13 @@ class FileAssembler:
             "uses_args": p.uses_args or p.entry_uses_args or (p.reductions.has_parts and bool(p.reductions.printed)),
         }
 
+    def _is_uneven(self, statements: list[Statement]) -> bool:
+        """Return whether an iteration may take much longer than others, so that threads take them as they come."""
+        wanted = self.context.options.schedule
+        if wanted != "auto":
+            return wanted == "dynamic"
+        return any(isinstance(s, While) or self._is_recursive(s) for s in statements)
+
     def _head(self, p: PrintedTask, parameters: list[str]) -> dict[str, Any]:
         """Return what comes before the statements of a task: a function's head, or the entry's and its first lines."""
         language, block = self.language, self.context.block_size(p.task)
@@ -268,8 +274,9 @@ def padded(members: list[Declaration]) -> list[str]:
 def _constants(blocks: list[int], printed: list[PrintedTask]) -> list[str]:
     single = len(blocks) == 1
     constants = [f"BLOCK{'' if single else f'_{block}'} {block}" for block in blocks]
-    if any(p.grid.is_unrolled for p in printed):
-        constants.append(f"LOADS {LOADS}  // iterations of a thread at a time, so that their loads overlap")
+    items = max((p.items for p in printed), default=1)
+    if items > 1:
+        constants.append(f"LOADS {items}  // iterations of a thread at a time, so that their loads overlap")
     if any(p.reductions.done for p in printed):
         constants.append(f"MAX_BLOCKS {MAX_BLOCKS}u  // that store partial results")
     if any(p.task.lane_loops for p in printed):

@@ -35,13 +35,10 @@ BYTES_PER_BLOCK = 2600
 before the next one starts; for more, blocks with one iteration per thread are best, since the GPU balances them."""
 
 
-LOADS = 8
-"""Iterations of a thread between two tests in a loop with reductions or of `overlap_loads`: all their loads are
-in flight before the first one is used: one load of 4 bytes at a time reaches 61 % of an H200's bandwidth."""
 FEW = 1 << 14
 """Iterations that keep a GPU busy only if each has a thread of its own."""
 LIGHT = 24
-"""Statements of a body that is short enough to be repeated `LOADS` times."""
+"""Statements of a body that is short enough to be repeated some times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,9 @@ class Grid:
     """The grid of a task: decided once, for its source and for its launch.
 
     is_strided: each thread runs several iterations (grid-stride loop).
-    is_unrolled: of those, a thread runs `LOADS` without a test between them.
+    is_unrolled: of those, a thread runs `CompileOptions.loads` without a test between them, in a loop with reductions
+        or of `overlap_loads`. All their loads are in flight before the first one is used: one load of 4 bytes at a time
+        reaches 61 % of an H200's bandwidth.
     is_folded: one thread per iteration may need more blocks than an axis has, so that the grid is 2-D.
     """
 

@@ -52,7 +52,7 @@ from ..print.textures import WRITERS as TEXTURE_WRITERS
 from ..print.threads import Threads, indices_in_block, spread, spread_blocks, spread_runs
 from .block_sums import ELEMENT, BlockSums, print_block_sums
 from .context import EmitContext
-from .grid_stride import LOADS, Grid, grid_of
+from .grid_stride import Grid, grid_of
 from .local_arrays import local_arrays
 
 EFFECTS: dict[type, Callable[..., None]] = {
@@ -71,6 +71,7 @@ class PrintedTask:
     function: name of the function that runs one iteration, or the serial part. entry: name of the function to launch.
     names: of the loop's indices. prologue: lines of the entry. shared: declarations of shared arrays.
     entry_expressions: the values of the entry.
+    items: iterations of one thread at a time.
     index: name of the number of an iteration in the body. shared_names: that both the body and the entry declare.
     """
 
@@ -97,13 +98,9 @@ class PrintedTask:
     reductions: Reductions
     block_sums: BlockSums | None
     entry_expressions: Expressions
+    items: int
     index: str
     shared_names: set[str]
-
-    @property
-    def items(self) -> int:
-        """Iterations of one thread at a time."""
-        return LOADS if self.grid.is_unrolled else 1
 
 
 class TaskPrinter:
@@ -155,6 +152,7 @@ class TaskPrinter:
             ],
             reductions=reductions,
             block_sums=sums,
+            items=context.options.loads if grid.is_unrolled else 1,
             entry_expressions=entry,
             index=e.index,
             shared_names=statements.names.given & (self.scopes[-1].given - {*GENERATED, *names}),

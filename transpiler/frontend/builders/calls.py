@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 from collections.abc import Callable
 from functools import partial
-from types import BuiltinMethodType
+from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -233,6 +234,11 @@ def _python_call(context: Context, callee: Any, arguments: list[Any], named: dic
     if not _is_pure(callee) or contains_per_iteration(*arguments, named) is not None:
         context.need_copies()
     if any(holds_runtime(value) for value in (*arguments, *named.values())):
+        compiled = _as_func(callee)
+        if compiled is not None:
+            message = f"The Python function `{name_of(callee)}` gets run-time values, so it is compiled as a `@ti.func`"
+            context.warn(message, "decorate it with `@ti.func`")
+            return _call_function(context, compiled, arguments, named, node)
         name, module = name_of(callee), safe_attribute(callee, "__module__", str, "")
         twin = getattr(operations, name, None) or getattr(functions, name, None)
         hint = f"use `ti.{name}`" if module in ("math", "cmath", "numpy") and twin else "decorate it with `@ti.func`"
@@ -241,6 +247,17 @@ def _python_call(context: Context, callee: Any, arguments: list[Any], named: dic
         )
     result = context.python(callee, *arguments, **named)
     return called(name_of(callee), ast.unparse(node), [*arguments, *named.values()], result, context.options)
+
+
+def _as_func(callee: Any) -> Func | BoundFunc | None:
+    """Return the `Func` of a function or method of the program; None for one of Python, NumPy or shadesmith."""
+    if isinstance(callee, MethodType):
+        function = _as_func(callee.__func__)
+        return BoundFunc(function, callee.__self__) if isinstance(function, Func) else None
+    if not isinstance(callee, FunctionType):
+        return None
+    root = (callee.__module__ or "").partition(".")[0]
+    return None if root in (*sys.stdlib_module_names, "numpy", PACKAGE) and root != "__main__" else Func(callee)
 
 
 def _is_pure(callee: Any) -> bool:

@@ -35,6 +35,9 @@ PARSED = "_shadesmith_parsed"
 DEFINED = "_shadesmith_definition"
 """Attribute that caches the definition of a function that kernels inline or call."""
 
+LAMBDA, LAMBDA_NAME = "<lambda>", "lambda_"
+"""What Python calls a lambda, and what we do."""
+
 DERIVATIVE_NAMES = {"": "", "reverse": "_grad", "forward": "_dual", "forward_over_reverse": "_grad_dual"}
 """What the name of a kernel's derivative has more than its own."""
 DERIVATIVE_MEMBERS = {
@@ -117,6 +120,7 @@ class KernelDefinition:
         self.fast_math: bool | None = None
         self.passes: tuple[Any, ...] = ()
         name = function.__name__ if function.__name__.isidentifier() else function.__code__.co_name
+        name = LAMBDA_NAME if name == LAMBDA else name
         self.function_name: str = name[:MAX_NAME]
         self.name: str = self.function_name + DERIVATIVE_NAMES[derivative]
         is_path = is_qualified_name(function.__qualname__) and len(function.__qualname__) <= MAX_NAME
@@ -294,12 +298,8 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
         SourceText(code.co_filename, code.co_firstlineno, ()), code.co_firstlineno, 1, 1, 1, code.co_name
     )
     lines = _file_lines(code, function.__globals__)
-    if code.co_name == "<lambda>":
-        where = _locate_lambda(function, lines) or nowhere
-        reason = (
-            "A `lambda` cannot be a kernel or a function of kernels: its source has no name and no lines of its own"
-        )
-        raise where.error(TaichiSyntaxError, reason, "write a `def` below `@ti.kernel` or `@ti.func`")
+    if code.co_name == LAMBDA:
+        return _parsed_lambda(function, lines, nowhere)
     return _parsed(function, lines[code.co_firstlineno - 1 :], code.co_firstlineno, nowhere)
 
 
@@ -333,24 +333,37 @@ def _parsed(
     return ParsedFunction(source, cast(ast.FunctionDef, definition), find_mutable(cast(ast.FunctionDef, definition)))
 
 
-def _locate_lambda(function: Callable[..., Any], lines: list[str]) -> SourceLocation | None:
-    """Return the location of a lambda, identified on its line by its code; None without source."""
+def _parsed_lambda(function: Callable[..., Any], lines: list[str], nowhere: SourceLocation) -> ParsedFunction:
+    """Return a lambda as a function that returns its expression; it is identified on its line by its code."""
     code = function.__code__
     try:
         tree = ast.parse("".join(lines))
     except SyntaxError:
-        return None
+        tree = ast.Module([], [])
     for node in ast.walk(tree):
-        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno:
-            compiled = compile(ast.Expression(node), code.co_filename, "eval").co_consts[0]
-            if (compiled.co_code, compiled.co_consts, compiled.co_names) == (
-                code.co_code,
-                code.co_consts,
-                code.co_names,
-            ):
-                source = SourceText(code.co_filename, node.lineno, (lines[node.lineno - 1].rstrip("\r\n"),))
-                return location_of(source, node, code.co_name)
-    return None
+        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno and _is_code_of(node, code):
+            shown = lines[node.lineno - 1 : node.end_lineno]
+            source = SourceText(code.co_filename, node.lineno, tuple(line.rstrip("\r\n") for line in shown))
+            made = cast(ast.FunctionDef, ast.parse(f"def {LAMBDA_NAME}(): pass").body[0])
+            made.args, made.body = node.args, [ast.copy_location(ast.Return(node.body), node.body)]
+            ast.copy_location(made, node)
+            return ParsedFunction(source, made, find_mutable(made))
+    message = f"The source of a `lambda` is not available in {code.co_filename}, line {code.co_firstlineno}"
+    raise nowhere.error(TaichiSyntaxError, message, "write a `def` below `@ti.func`")
+
+
+def _is_code_of(node: ast.Lambda, code: CodeType) -> bool:
+    """Return whether an expression is compiled to this code; variables of enclosing functions are global here."""
+    compiled = compile(ast.Expression(node), code.co_filename, "eval").co_consts[0]
+    names = {*compiled.co_names, *compiled.co_varnames}
+    of_code = {*code.co_names, *code.co_varnames, *code.co_freevars}
+    return compiled.co_consts == code.co_consts and names == of_code and _places(compiled) == _places(code)
+
+
+def _places(code: CodeType) -> Any:
+    """Return the columns of a code's instructions where Python has them (3.11 and later)."""
+    positions = getattr(code, "co_positions", None)
+    return None if positions is None else {place[2:] for place in positions() if place[2] is not None}
 
 
 def _file_lines(code: CodeType, module_globals: dict[str, Any]) -> list[str]:

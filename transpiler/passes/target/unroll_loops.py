@@ -1,0 +1,34 @@
+"""Asks the target's compiler to unroll innermost serial loops in part, if the option `unroll` says so.
+
+    for k in 0..n    ->    for k in 0..n unroll 4    (CUDA C: #pragma unroll 4)
+
+Compilers guess how often a loop runs; `kernel.tune` measures what a guess costs.
+"""
+
+from __future__ import annotations
+
+from ...ir.nodes import walk
+from ...ir.statements import Const, RangeFor, repeats
+from ...ir.tasks import Kernel
+from ..context import PassContext
+
+FEW = 32
+"""Iterations of a constant number that compilers unroll by themselves."""
+
+
+def unroll_loops(kernel: Kernel, context: PassContext) -> bool:
+    """Mark innermost serial loops that have no hint, unless they have few iterations."""
+    count = context.options.unroll
+    changed = False
+    for root in kernel.roots() if count else ():
+        for loop in walk(root):
+            if isinstance(loop, RangeFor) and not (loop.unroll or loop.unroll_count) and _is_long(loop):
+                if not any(repeats(inner) for inner in walk(loop.body)):
+                    loop.unroll_count, changed = count, True
+    return changed
+
+
+def _is_long(loop: RangeFor) -> bool:
+    bounds = (loop.starts[-1], loop.ends[-1], loop.steps[-1])
+    numbers = [int(bound.value) for bound in bounds if isinstance(bound, Const)]
+    return len(loop.starts) == 1 and (len(numbers) < len(bounds) or len(range(*numbers)) > FEW)
