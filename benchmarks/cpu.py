@@ -149,8 +149,11 @@ class Worker:
 
 def difference(found: list[float], expected: list[float]) -> float:
     """Return the greatest difference of two results, in relation to the greatest number."""
-    scale = max(max(map(abs, expected)), 1e-30)
-    return max((abs(a - b) / scale for a, b in zip(found, expected, strict=True)), default=0.0)
+    if len(found) != len(expected):
+        return math.inf
+    scale = max(max(map(abs, expected), default=0.0), 1e-30)
+    differences = [0.0 if a == b else abs(a - b) / scale for a, b in zip(found, expected, strict=True)]
+    return max((math.inf if math.isnan(one) else one for one in differences), default=0.0)
 
 
 def compare(case: str, workers: dict[str, Worker], rounds: int) -> float | None:

@@ -4,7 +4,7 @@ annotations holds here too."""
 from typing import Any
 
 import numpy as np
-from programs import Program
+from programs import Program, mpm
 
 
 def copy(ti: Any, n: int = 1 << 22) -> Program:
@@ -107,4 +107,118 @@ def sparse_data(n: int = 32) -> tuple[Any, Any, Any, Any]:
     return np.arange(rows + 1, dtype=np.int32) * entries, columns.astype(np.int32).ravel(), values, x
 
 
-MORE = {"copy": copy, "vec3": vec3, "sgemm": sgemm, "unroll256": unroll256, "spmv": spmv}
+def sgemm_tiled(ti: Any, n: int = 256) -> Program:
+    """c = a b for n x n floats, by tiles of 16 x 16 in memory that a block shares; on GPUs only."""
+    tile = 16
+    a, b, c = (ti.field(ti.f32, (n, n)) for _ in range(3))
+    values = np.random.default_rng(0).random((2, n, n), dtype=np.float32)
+    a.from_numpy(values[0])
+    b.from_numpy(values[1])
+
+    @ti.kernel
+    def multiply():
+        ti.loop_config(block_dim=256)
+        for thread in range(n * n):
+            left, right = ti.simt.block.SharedArray((16, 16), ti.f32), ti.simt.block.SharedArray((16, 16), ti.f32)
+            block, lane = thread // 256, thread % 256
+            y, x = lane // tile, lane % tile
+            i, j = block // (n // tile) * tile + y, block % (n // tile) * tile + x
+            s = 0.0
+            for k in range(n // tile):
+                left[y, x] = a[i, k * tile + x]
+                right[y, x] = b[k * tile + y, j]
+                ti.simt.block.sync()
+                for m in range(tile):
+                    s += left[y, m] * right[m, x]
+                ti.simt.block.sync()
+            c[i, j] = s
+
+    return Program(multiply, lambda: c.to_numpy()[:: max(1, n // 16), :: max(1, n // 16)])
+
+
+def fma_peak(ti: Any, n: int = 1 << 14, turns: int = 256) -> Program:
+    """Four chains of dependent multiply-adds for each of n floats. Taichi's compiler folds most of the work away."""
+    x = ti.field(ti.f32, n)
+    y = ti.field(ti.f32, n)
+    x.from_numpy(np.random.default_rng(0).random(n, dtype=np.float32))
+
+    @ti.kernel
+    def iterate():
+        for i in x:
+            a, b = x[i], x[i] + 0.25
+            c, d = x[i] + 0.5, x[i] + 0.75
+            for _ in range(turns):
+                a, b = a * 0.999 + 0.5, b * 0.998 + 0.5
+                c, d = c * 0.997 + 0.5, d * 0.996 + 0.5
+            y[i] = a + b + c + d
+
+    return Program(iterate, lambda: y.to_numpy()[:: max(1, n // 1000)])
+
+
+def sparse(ti: Any, n: int = 1024) -> Program:
+    """Half of the elements of a bitmasked tree of n x n floats are active; each is increased."""
+    x = ti.field(ti.f32)
+    ti.root.dense(ti.ij, n // 8).bitmasked(ti.ij, 8).place(x)
+
+    @ti.kernel
+    def activate():
+        for i, j in ti.ndrange(n, n):
+            if (i + j) % 2 == 0:
+                x[i, j] = 1.0
+
+    @ti.kernel
+    def increase():
+        for i, j in x:
+            x[i, j] = x[i, j] * 0.5 + 1.0
+
+    activate()
+    return Program(increase, lambda: x.to_numpy()[:: max(1, n // 40), :: max(1, n // 40)])
+
+
+def wave(ti: Any, n: int = 128, steps: int = 10) -> Program:
+    """The wave equation for some steps on n x n elements, and its gradient by all steps backward."""
+    p = ti.field(ti.f32, (steps + 2, n, n), needs_grad=True)
+    loss = ti.field(ti.f32, (), needs_grad=True)
+
+    @ti.kernel
+    def advance(t: ti.i32):
+        for i, j in ti.ndrange((1, n - 1), (1, n - 1)):
+            laplacian = p[t, i - 1, j] + p[t, i + 1, j] + p[t, i, j - 1] + p[t, i, j + 1] - 4 * p[t, i, j]
+            p[t + 1, i, j] = 2 * p[t, i, j] - p[t - 1, i, j] + 0.2 * laplacian
+
+    @ti.kernel
+    def measure():
+        for i, j in ti.ndrange(n, n):
+            loss[None] += p[steps + 1, i, j] ** 2
+
+    start = np.zeros((steps + 2, n, n), np.float32)
+    start[:2] = np.random.default_rng(0).random((n, n), dtype=np.float32)
+    p.from_numpy(start)
+
+    def step() -> None:
+        for t in range(1, steps + 1):
+            advance(t)
+        measure()
+        p.grad.fill(0)
+        loss.grad.fill(1)
+        measure.grad()
+        for t in reversed(range(1, steps + 1)):
+            advance.grad(t)
+
+    return Program(step, lambda: p.grad.to_numpy()[1, ::9, ::9])
+
+
+def mpm_frame(ti: Any, particles: int = 8192, grid: int = 128) -> Program:
+    """A frame of 50 substeps of `mpm`: 200 tasks."""
+    substep = mpm(ti, particles, grid)
+
+    def step() -> None:
+        for _ in range(50):
+            substep.step()
+
+    return Program(step, substep.result)
+
+
+MORE = {
+    made.__name__: made for made in (copy, vec3, sgemm, sgemm_tiled, unroll256, fma_peak, spmv, sparse, wave, mpm_frame)
+}

@@ -5,9 +5,10 @@
 --taichi: an interpreter with Taichi 1.7.4; --peers: one with any of Quadrants, Triton, and on a CPU Numba and Warp; a
 missing one is named. On a GPU CuPy launches what a specialist writes in CUDA C. Each module and target has a process of
 its own, all wait while one is measured, and they take turns. Results after one step are compared: with NumPy's where a
-row has a reference, else with each other. A row shows the medians [ms] and the ratio of shadesmith to the best of the
-others: of the medians, and in brackets the lowest and highest of a round. Then come launches, graphs and first
-calls, by `launch.py`, `graph.py` and `start.py`. Bytecode is made first, as an installed package has it.
+row has a reference, else with the first one's, which is shadesmith's. A row shows the medians [ms] and the ratio of
+shadesmith to the best of the others: of the medians, and in brackets the lowest and highest of a round. Then come
+launches, graphs, first calls and, on CUDA, mpm88 against a graph by hand: `launch.py`, `graph.py`, `start.py`,
+`chains.py`. Bytecode is made first, as an installed package has it.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ LARGE: dict[str, dict[str, int]] = {
     "stencil2d": {"n": 8192}, "stencil3d": {"n": 384}, "reduce_sum": {"n": 1 << 27}, "reduce_max": {"n": 1 << 27},
     "histogram": {"n": 1 << 27}, "julia": {"n": 4096}, "nbody": {"n": 65536}, "svd3": {"n": 1 << 21},
     "sgemm": {"n": 4096}, "spmv": {"n": 128}, "unroll256": {"n": 1 << 24},
-    "p2g3d": {"particles": 1 << 21, "n": 128},
+    "p2g3d": {"particles": 1 << 21, "n": 128}, "sgemm_tiled": {"n": 4096}, "fma_peak": {"n": 1 << 20, "turns": 4096},
+    "sparse": {"n": 8192}, "wave": {"n": 512, "steps": 30},
 }  # fmt: skip
 """Sizes on a GPU: several times its cache. Rows that are not named have the sizes of the CPU."""
 ROUND_SECONDS = 0.05
@@ -79,7 +81,10 @@ def reference(case: str, sizes: dict[str, int]) -> list[float] | None:
             found = np.array([random.random(n, dtype=np.float32).max()])
         case "histogram":
             found = np.bincount(random.integers(0, 256, n, dtype=np.int32), minlength=256)
-        case "sgemm":
+        case "sparse":
+            found = np.where(np.add.outer(np.arange(n), np.arange(n)) % 2 == 0, 1.5, 0.0)
+            found = found[:: max(1, n // 40), :: max(1, n // 40)]
+        case "sgemm" | "sgemm_tiled":
             a, b = random.random((2, n, n), dtype=np.float32)
             some = slice(None, None, max(1, n // 16))
             found = a[some].astype(np.float64) @ b[:, some]
@@ -274,13 +279,13 @@ def compare(case: str, workers: dict[str, Worker], sizes: dict[str, int], rounds
 
 
 def run_others(arguments: argparse.Namespace) -> None:
-    """Run the benchmarks of launches, graphs and first calls."""
+    """Run the benchmarks of launches, graphs, first calls and chains."""
     folder, taichi = Path(__file__).parent, ["--taichi", arguments.taichi] if arguments.taichi else []
     rounds = ["--rounds", str(arguments.rounds)]
     commands = [["start.py", "--arch", *arguments.arch, *taichi, *rounds]]
     commands += [["graph.py", "--arch", arch, *taichi, *rounds] for arch in arguments.arch]
     if "cuda" in arguments.arch:
-        commands.append(["launch.py", "--cupy", *rounds])
+        commands += [["launch.py", "--cupy", *rounds], ["chains.py", "--targets", ",".join(arguments.arch)]]
     elif taichi:
         commands.append(["launch.py", *taichi, *rounds])
     for name, *rest in commands:

@@ -69,8 +69,8 @@ LINES_AND_SOURCE = ("-g",)
 OP_EXTENDED = 12
 
 VERSION = "#version 460\n"
-MAX_WAITING = 4
-"""Processes that wait for sources, on a machine with at least four times as many cores."""
+MAX_WAITING = 2
+"""Processes that wait for sources, on a machine with at least eight cores."""
 OP_SOURCE_EXTENSION = 4
 OP_FUNCTION = 54
 INCLUDING = ("GL_GOOGLE", "#include", "#line")

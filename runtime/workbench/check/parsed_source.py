@@ -143,11 +143,11 @@ class ParsedSource:
                 members = self._members(match.end(), end)
                 found.append(Block(self.code[start:stop], match[1], self.locate(start, stop), members))
         for match in _BUILT_IN_VECTOR.finditer(self.code):
-            name, element, size = match.groups()
+            vector, element, size = match.groups()
             element = "unsigned" if element == "uint" else element
             location = self.locate(*match.span(1))
             members = tuple(DeclaredMember(member, element, location) for member in "xyzw"[: int(size)])
-            found.append(Block(name, "struct", location, members))
+            found.append(Block(vector, "struct", location, members))
         return found
 
     def _members(self, start: int, end: int) -> tuple[DeclaredMember, ...] | None:

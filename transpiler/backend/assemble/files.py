@@ -62,8 +62,9 @@ class FileAssembler:
         self.functions = functions
         self.referenced: set[str] = set()
         layout = context.layout
-        self.members, self.temporaries = padded(layout.declarations), padded(layout.temporaries.members)
-        self.results = padded(layout.results.members)
+        self.members = _as_one(padded(layout.declarations))
+        self.temporaries = _as_one(padded(layout.temporaries.members))
+        self.results = _as_one(padded(layout.results.members))
         self.member_types = member_types(context.language, layout)
         self.types = list(dict.fromkeys([*layout.usage.types, *layout.stored_types]))
 
@@ -269,6 +270,11 @@ def padded(members: list[Declaration]) -> list[str]:
         first, *rest = wrapped_text(member.note, max(COLUMNS - len(INDENT) - width - 4, 20), rest="") or [""]
         lines += [f"{text.ljust(width)}  // {first}", *(f"{' ' * width}  // {line}" for line in rest)]
     return lines
+
+
+def _as_one(lines: list[str]) -> list[str]:
+    """Return the lines of a struct as one piece: a kernel of many files has them in each."""
+    return [f"\n{INDENT}".join(lines)] if lines else []
 
 
 def _constants(blocks: list[int], printed: list[PrintedTask]) -> list[str]:

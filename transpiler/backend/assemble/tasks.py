@@ -202,6 +202,10 @@ class TaskPrinter:
         printer.e.local_arrays = local_arrays(block, placement, self.language)
         names: list[str] = []
         if task.loop is not None:
+            if task.synchronizes:  # before the user's names: a loop's index may be called `thread`
+                as_loops = self.capabilities.blocks_as_loops
+                for name in ("block", "count", "thread", "threads") if as_loops else (HAS_ITERATION, LANES):
+                    printer.names.declare(name)
             for axis in range(len(task.loop.starts)):
                 names.append(declare_axis(printer.names, task.loop, axis))
                 printer.e.loop_names[task.loop, axis] = names[axis]
@@ -242,12 +246,8 @@ class TaskPrinter:
         form = block_form(task, self.context.block_size(task), as_loops, has_full_blocks(task))
         printer.e.block = form
         if not as_loops:
-            for name in (HAS_ITERATION, LANES):
-                printer.names.declare(name)
             form.axes = [(name, name) for name in names]
             return
-        for name in ("block", "count", "thread", "threads"):
-            printer.names.declare(name)
         form.axes = list(zip(names, indices_in_block(printer.e, task.loop, form.index), strict=True))
         printer.e.index = f"(uint32_t)({form.index})"
         if not form.is_full:

@@ -15,14 +15,10 @@ def memory_of(task: Task) -> tuple[tuple[int, ...], tuple[int, ...]]:
     reads: set[int] = set()
     writes: set[int] = set()
     for statement in reachable(*task.roots()):
-        match statement:
-            case GlobalLoad(pointer=pointer):
-                reads.add(_slot(pointer))
-            case GlobalStore(pointer=pointer):
-                writes.add(_slot(pointer))
-            case AtomicOp(pointer=pointer):
-                reads.add(_slot(pointer))
-                writes.add(_slot(pointer))
+        if isinstance(statement, (GlobalLoad, AtomicOp)):
+            reads.add(_slot(statement.pointer))
+        if isinstance(statement, (GlobalStore, AtomicOp)):
+            writes.add(_slot(statement.pointer))
     return tuple(sorted(reads)), tuple(sorted(writes))
 
 

@@ -18,7 +18,6 @@ from ..languages.common.one_line import COLUMNS, INDENT
 from .lines import Line
 
 ADJOINT = "adjoint of"
-COMMENT = re.compile(r"[ \t]*//[^\n]*")
 NUMBER = re.compile(
     r"(?<![\w.])(0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?:[fFhH]|[uU]?[lL]{0,2}|LF|lf)?(?!\w)"
 )
@@ -95,8 +94,8 @@ def shortened(lines: Sequence[Line], language: Language, file: str) -> list[Line
 
 def without_comments(source: str) -> str:
     """Return the code of a source, without the comments of its lines and without empty lines."""
-    lines = (line.rstrip() for line in COMMENT.sub("", source).split("\n"))
-    return "\n".join(line for line in lines if line)
+    lines = [line.partition("//")[0].rstrip() for line in source.split("\n")]
+    return "\n".join([line for line in lines if line])
 
 
 def _statement(lines: Sequence[Line], start: int) -> list[Line]:

@@ -47,8 +47,8 @@ def wide_accesses(kernel: Kernel, context: PassContext) -> bool:
     if context.capabilities.blocks_as_loops or context.capabilities.blocks_in_lockstep:
         return False
     changed = False
+    stored = _vectors_in_memory(kernel)
     for task in kernel.tasks:
-        stored = _vectors_in_memory(kernel)
         plan = plan_of(task, stored) or plan_of_whole_rows(task, stored)
         if plan is not None:
             _widen(task, plan, context.options.why_comments)
@@ -60,7 +60,7 @@ def _vectors_in_memory(kernel: Kernel) -> set[Type]:
     """Return the vectors that a kernel stores: these may have another alignment."""
     stored = [array.element for array in kernel.arrays] + [parameter.type for parameter in kernel.parameters]
     stored += [*kernel.returns, *(temporary.type for temporary in kernel.temporaries)]
-    return {part for type in stored for part in parts_of(type) if isinstance(part, Tensor)}
+    return {part for type in dict.fromkeys(stored) for part in parts_of(type) if isinstance(part, Tensor)}
 
 
 def _widen(task: Task, plan: Plan, comments: bool) -> None:

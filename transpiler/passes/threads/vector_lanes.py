@@ -123,14 +123,16 @@ def varying_values(task: Task, loop: RangeFor) -> set[Statement]:
     """Return the values that differ between lanes; local variables are among them as soon as one is stored there."""
     found: set[Statement] = set()
     size = -1
+    waiting = [(statement, operands(statement)) for statement in walk(task.body)]
     while size < len(found):  # a loop may store at its end what it reads at its start
         size = len(found)
-        for statement in walk(task.body):
+        for statement, read in waiting:
             is_lane = isinstance(statement, LoopIndex) and statement.loop is loop and _is_last(statement, loop)
-            if is_lane or any(operand in found for operand in operands(statement)):
+            if is_lane or not found.isdisjoint(read):
                 found.add(statement)
                 if isinstance(statement, LocalStore):
                     found.add(base_pointer(statement.pointer))
+        waiting = [one for one in waiting if one[0] not in found]
     return found
 
 

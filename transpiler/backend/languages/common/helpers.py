@@ -132,4 +132,4 @@ def order(language: Language, keys: Iterable[str]) -> list[Helper]:
         if key not in needed:
             needed.add(key)
             waiting.extend(chunks[key].uses)
-    return [helper for name, helper in chunks.items() if name in needed]
+    return [helper for name, helper in chunks.items() if name in needed] if needed else []
