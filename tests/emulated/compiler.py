@@ -33,6 +33,8 @@ PTX = {
     r'asm\("cvt.rn.f16.f32 %0, %1;" : "=h"\((\w+)\) : "f"\((\w+)\)\)': r"\1 = half_bits(\2)",
     r'asm\("cvt.f32.f16 %0, %1;" : "=f"\((\w+)\) : "h"\((\w+)\)\)': r"\1 = half_value(\2)",
     r'asm\("rsqrt.approx.ftz.f32 %0, %1;" : "=f"\((\w+)\) : "f"\((\w+)\)\)': r"\1 = rsqrtf(\2)",
+    r'asm\("sqrt.approx.ftz.f32 %0, %1;" : "=f"\((\w+)\) : "f"\((\w+)\)\)': r"\1 = sqrtf(\2)",
+    r'asm\("rcp.approx.ftz.f32 %0, %1;" : "=f"\((\w+)\) : "f"\((\w+)\)\)': r"\1 = 1 / \2",
 }
 """The only parts of a source that are not CUDA C."""
 NUMBERS = itertools.count()

@@ -379,6 +379,8 @@ OPS: dict[str, Op] = {
         Op("biased_max", 2, _plain, np.fmax, commutative=True),
         Op("lowest_bit", 1, _plain, lambda a: a & 1),
         Op("normal_rsqrt", 1, _real, lambda a: type(a)(1) / np.sqrt(a)),
+        Op("normal_sqrt", 1, _real, np.sqrt),
+        Op("normal_reciprocal", 1, _real, lambda a: type(a)(1) / a),
         Op("min", 2, _promoted, np.fmin, commutative=True, on_u1="logical_and", atomic="min",
             host="min({}, {})", takes_many=True),
         Op("max", 2, _promoted, np.fmax, commutative=True, on_u1="logical_or", atomic="max",
@@ -455,7 +457,8 @@ OPS: dict[str, Op] = {
 `wrapping_add` and its like are sums that may wrap, in languages where signed overflow is undefined (`passes/target`).
 `biased_min` and `biased_max` are `min` and `max` of integers with inverted sign bits (`passes/target/minima.py`).
 `lowest_bit` is `x & 1`, extracted (`passes/target/lowest_bits.py`).
-`normal_rsqrt` is `rsqrt` of an f32 that is no subnormal number (`passes/target/normal_rsqrt.py`).
+`normal_rsqrt`, `normal_sqrt` and `normal_reciprocal` are `rsqrt`, `sqrt` and `1 / x` of an f32 that is no subnormal
+number (`passes/target/normal_numbers.py`).
 """
 
 WRAPPING: dict[str, str] = {name: f"wrapping_{name}" for name in ("add", "sub", "mul", "neg")}

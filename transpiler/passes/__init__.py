@@ -13,6 +13,7 @@ from ..ir.statements import (
     Alloca,
     AtomicOp,
     Const,
+    LocalStore,
     MatrixElement,
     MatrixInit,
     RangeFor,
@@ -57,11 +58,12 @@ from .sparse.activate_cells import activate_cells
 from .sparse.deactivate_cells import deactivate_cells
 from .sparse.sparse_arrays import sparse_arrays
 from .sparse.struct_for import struct_for
+from .target.blocks_in_order import blocks_in_order
 from .target.exact_ends import exact_ends
 from .target.legalize import legalize
 from .target.lowest_bits import lowest_bits
 from .target.minima import minima
-from .target.normal_rsqrt import normal_rsqrt
+from .target.normal_numbers import normal_numbers
 from .target.ranges import ranges
 from .target.reciprocals import reciprocals
 from .target.short_vectors import short_vectors
@@ -74,7 +76,6 @@ from .tasks.ordered_loops import ordered_loops
 from .threads.block_local import block_local
 from .threads.block_sums import block_sums
 from .threads.block_tiles import block_tiles
-from .threads.blocks_in_order import blocks_in_order
 from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
 from .threads.demote_atomics import demote_atomics
@@ -83,6 +84,7 @@ from .threads.keep_elements import keep_elements
 from .threads.overlap_loads import overlap_loads
 from .threads.private_sums import private_sums
 from .threads.reduce_atomics import reduce_atomics
+from .threads.shared_rows import shared_rows
 from .threads.split_threads import split_threads
 from .threads.unroll_reductions import unroll_reductions
 from .threads.vector_atomics import vector_atomics
@@ -124,12 +126,14 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     private_sums: (AtomicOp,),
     block_sums: (AtomicOp,),
     block_tiles: (RangeFor,),
+    shared_rows: (LocalStore,),
     vector_atomics: (AtomicOp,),
     gather_adjoints: (AtomicOp,),
     split_vectors: (MatrixElement,),
     lowest_bits: ("bit_and", "mod", "plain_mod", "raw_mod"),
     minima: ("neg",),
     reciprocals: ("div",),
+    normal_numbers: ("rsqrt", "sqrt", "div"),
     exact_ends: (RangeFor,),
     unroll_loops: (RangeFor,),
 }
@@ -191,6 +195,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         block_sums,  # after `reduce_atomics`, likewise
         block_local,  # after `reduce_atomics`: an entry with reductions has no barriers in its iterations
         block_tiles,  # after these: an entry with reductions or copies has no barriers in its iterations
+        shared_rows,  # after `block_tiles`: it adds no loop, and a row of a tile is none
         overlap_loads,  # after `block_sums`, whose loops overlap already
         blocks_in_order,  # after `overlap_loads`: its threads have several iterations, and stay together
         check_threads,  # after cleanup: a branch that is never taken does not make threads diverge
@@ -216,7 +221,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         lowest_bits,  # likewise
-        normal_rsqrt,  # likewise
+        normal_numbers,  # likewise
         exact_ends,  # after all passes that change loops
         unroll_loops,  # likewise
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup

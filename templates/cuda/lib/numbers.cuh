@@ -17,4 +17,18 @@ __device__ inline float normal_rsqrt_f32(float x) {
     return y;
 }
 
+// As sqrtf for numbers that are not subnormal, without the instructions for those.
+__device__ inline float normal_sqrt_f32(float x) {
+    float y;
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+// 1 / x for numbers that are not subnormal, without the instructions for those; 0 beyond 2^126.
+__device__ inline float normal_reciprocal_f32(float x) {
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
 #include "../../c_family/lib/numbers.h"

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 31a06290, diffused.py:10: diffused(rate: f32)
+// shadesmith 0.1.0, cuda a06e70bd, diffused.py:10: diffused(rate: f32)
 
 #define BLOCK 128
 
@@ -42,6 +42,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) diffused_0(const Args args) 
         // diffused.py:14  w[i, j] = u[i, j] + rate * (total - 4.0 * u[i, j])
         w4(i, j) = u_ij + args.rate * (total - 4.0f * u_ij);
     } else {
+        #pragma unroll 1
         for (int jj = j; jj < j + 4; jj++) {
             if (0 < i && i < n - 1 && 0 < jj && jj < m - 1) {  // :12
                 float total = u(i - 1, jj) + u(i + 1, jj) + u(i, jj - 1) + u(i, jj + 1);

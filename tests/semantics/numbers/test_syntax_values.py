@@ -37,6 +37,8 @@ ULPS = {
     "log": 4,
     "rsqrt": 2,
     "normal_rsqrt": 2,
+    "normal_sqrt": 2,
+    "normal_reciprocal": 2,
 }
 ROWS = [op for op in OPS.values() if op.shape_rule is None]
 PLAIN = ("plain_div", "plain_mod")

@@ -250,6 +250,7 @@ def _add_rest(builder: Builder, plan: Plan, scalar: Block, comments: bool) -> No
     one = RangeFor([first], [bound], [builder.const(1)], [_name_of_one(plan, scalar)], location=plan.loop.location)
     if may_overflow and comments:
         one.remarks = (Remark(f"one by one; {_last_name(plan)} + {plan.lanes} might overflow", "above"),)
+    one.unroll_count = int(plan.branch is not None)  # four copies of a stencil take half as many registers more
     builder.add(one)
     with builder.into(one.body):
         index = builder.add(LoopIndex(one, 0, type=i32))

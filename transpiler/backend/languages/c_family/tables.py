@@ -76,6 +76,8 @@ FLOATS: dict[str, Syntax] = {
     "round": call("rint$f"),
     "rsqrt": call("rsqrt_$t"),
     "normal_rsqrt": call("rsqrt_$t"),
+    "normal_sqrt": call("sqrt$f"),
+    "normal_reciprocal": custom("1 / {0}", MULTIPLY, UNARY),
     "isnan": call("is_nan_$t"),
     "isinf": call("is_inf_$t"),
     **{name: call(f"{name}$f") for name in MATH_H},

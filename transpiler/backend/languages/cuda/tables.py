@@ -33,6 +33,8 @@ LONG: dict[str, Syntax] = {"abs": call("llabs"), "popcnt": call("__popcll"), "cl
 FLOATS: dict[str, Syntax] = {"rsqrt": call("rsqrt$f"), "normal_rsqrt": call("rsqrt$f")}
 F32: dict[str, Syntax] = {
     "normal_rsqrt": call("normal_rsqrt_f32"),
+    "normal_sqrt": call("normal_sqrt_f32"),
+    "normal_reciprocal": call("normal_reciprocal_f32"),
     "floordiv": custom("floorf(__fdiv_rn({0}, {1}))", PRIMARY, 1, 1),
 }
 """Entries of f32 alone. The quotient is rounded correctly: with `fast_math` 49 / 49 may be less than 1."""

@@ -77,6 +77,8 @@ FLOATS: dict[str, Syntax] = {
     "round": call("roundEven"),
     "rsqrt": call("inversesqrt"),
     "normal_rsqrt": call("inversesqrt"),
+    "normal_sqrt": call("sqrt"),
+    "normal_reciprocal": custom("1 / {0}", MULTIPLY, 15),
     "isnan": call("is_nan_$t"),
     "isinf": call("is_inf_$t"),
     **{name: call(name) for name in ("abs", "sign", *MATH_H)},
@@ -89,6 +91,8 @@ COARSE: dict[str, dict[str, Syntax]] = {
     "f32": {
         **{name: call(f"{name}_f32") for name in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "rsqrt")},
         "normal_rsqrt": call("rsqrt_f32"),
+        "normal_sqrt": call("sqrt_f32"),
+        "normal_reciprocal": custom("div_f32(1.0, {0})", PRIMARY, ASSIGN),
         **{name: call(f"exact_{name}_f32") for name in ("abs", "sign")},
         **{name: call(f"exact_{name}_f32", 2) for name in ("min", "max", "atan2")},
         "asin": call("exact_asin_f32"),

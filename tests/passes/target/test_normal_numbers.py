@@ -1,4 +1,4 @@
-"""Pass `normal_rsqrt`: CUDA C takes the short instruction where a number cannot be subnormal; no bit of a result changes."""
+"""Pass `normal_numbers`: CUDA C takes the short instruction where a number cannot be subnormal; no bit of a result changes."""
 
 from __future__ import annotations
 
@@ -63,17 +63,56 @@ def test_other_numbers(expression, tmp_path):
 def test_other_types_and_switch(tmp_path):
     ti.init(arch=ti.python, log_level=ti.ERROR)
     assert "normal_rsqrt" not in source(make(tmp_path, NORMAL["softened square"], "f64"), ti.f64)
-    ti.init(arch=ti.python, log_level=ti.ERROR, passes="-normal_rsqrt")
+    ti.init(arch=ti.python, log_level=ti.ERROR, passes="-normal_numbers")
     assert "normal_rsqrt" not in source(make(tmp_path, NORMAL["softened square"]))
 
 
 def test_bits(target, tmp_path):
     values = np.array([0, -0.0, 1e-40, -1e-20, 1e-4, 0.5, 2, 1e18, 1e30, np.inf, -np.inf, np.nan], np.float32)
     found = []
-    for passes in ("", "-normal_rsqrt"):
+    for passes in ("", "-normal_numbers"):
         ti.init(arch=getattr(ti, {"c": "cpu"}.get(target, target)), log_level=ti.ERROR, passes=passes)
         a, r = ti.ndarray(ti.f32, len(values)), ti.ndarray(ti.f32, len(values))
         a.from_numpy(values)
         make(tmp_path, NORMAL["softened square"])(a, r)
         found.append(r.to_numpy())
     assert np.array_equal(found[0].view(np.int32)[:-1], found[1].view(np.int32)[:-1]) and np.isnan(found[0][-1])
+
+
+def roots(tmp_path, fast_math: bool = True):
+    path = tmp_path / "roots.py"
+    path.write_text(
+        "import shadesmith as ti\n"
+        f"@ti.kernel(fast_math={fast_math})\n"
+        "def roots(a: ti.types.ndarray(ti.f32, 1), r: ti.types.ndarray(ti.f32, 1)):\n"
+        "    for i in a:\n"
+        "        w = ti.Vector([a[i], a[i] * 0.5, 1.0])\n"
+        "        v = w\n"
+        "        r2 = w.dot(w) + 1e-4\n"
+        "        for _ in range(2):\n"
+        "            v = v / (r2 * ti.sqrt(r2)) + v / a[i]\n"
+        "        r[i] = v.x + 1.0 / (a[i] * a[i] + 1e-39) + ti.sqrt(a[i])\n"
+    )
+    names: dict = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
+    return names["roots"]
+
+
+def test_roots_and_reciprocals(tmp_path):
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    text = source(roots(tmp_path))
+    assert "normal_reciprocal_f32(r2 * normal_sqrt_f32(r2))" in text and "(1.0f / a(i))" in text
+    assert "1e-39f) + sqrtf(" in text and text.count("normal_reciprocal_f32(") == 2
+    assert "normal_" not in source(roots(tmp_path, fast_math=False))
+
+
+def test_values_of_roots(target, tmp_path):
+    values = np.array([1e-15, 1e-4, 0.5, 2, 1e3, 1e9], np.float32)
+    a, r = ti.ndarray(ti.f32, len(values)), ti.ndarray(ti.f32, len(values))
+    a.from_numpy(values)
+    roots(tmp_path)(a, r)
+    x = values.astype(np.float64)
+    v, r2 = np.stack([x, x * 0.5, np.ones(len(x))]), x * x * 1.25 + 1 + 1e-4
+    for _ in range(2):
+        v = v / (r2 * np.sqrt(r2)) + v / x
+    np.testing.assert_allclose(r.to_numpy(), v[0] + 1 / (x * x + 1e-39) + np.sqrt(x), rtol=3e-6)

@@ -1,0 +1,90 @@
+"""Finds operands that cannot be subnormal, for GPUs where roots and reciprocals of those take more instructions.
+
+    $3 = dot $1, $1                 $3 = dot $1, $1
+    $4 = add $3, 1e-4               $4 = add $3, 1e-4
+    $5 = rsqrt $4             ->    $5 = normal_rsqrt $4    (CUDA C: `rsqrt.approx.ftz.f32`)
+
+`rsqrtf` scales a subnormal number before its instruction, and the result after it: a comparison and two products of 17
+instructions that a pair of bodies takes. So do `sqrtf` and `1 / x` with `fast_math`, where only
+loops wait for them. A square to which a program adds a
+softening is never so small. The bits of the result are the same, but for reciprocals of numbers beyond 2^126, which are
+0.
+"""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+
+from ...ir.nodes import Statement, blocks, walk
+from ...ir.statements import Const, Operation, is_const, repeats
+from ...ir.tasks import Kernel
+from ...ir.types import element_of, f32
+from ..context import PassContext
+
+LEAST = 2.0**-126
+"""The smallest normal number."""
+NEVER_NEGATIVE = frozenset({"abs", "exp", "norm"})
+BOUNDED = frozenset({"add", "dot", "max", "mul", "normal_sqrt", "sqrt", "sum"})
+ROUNDING = 1 - 2.0**-20
+"""Of a bound: more than its operations round together."""
+
+
+def normal_numbers(kernel: Kernel, context: PassContext) -> bool:
+    """Replace roots and reciprocals of numbers that are certainly normal."""
+    if not context.capabilities.slow_subnormals:
+        return False
+    known: dict[Statement, float] = {}
+    in_loops: set[Statement] = set()
+    if context.options.fast_math:
+        loops = [s for task in kernel.tasks for s in walk(task.body) if repeats(s)]
+        in_loops = {statement for loop in loops for body in blocks(loop) for statement in walk(body)}
+    changed = False
+    for root in kernel.roots():
+        for statement in walk(root):
+            if isinstance(statement, Operation) and statement.type == f32:
+                changed |= _shorten(statement, statement in in_loops, known)
+    return changed
+
+
+def _shorten(operation: Operation, is_in_loop: bool, known: dict[Statement, float]) -> bool:
+    """Make an operation the short one of normal numbers, if that is what it has; return whether it is."""
+    is_reciprocal = operation.op == "div" and is_const(operation.operands[0], 1)
+    is_root = operation.op == "rsqrt" or (operation.op == "sqrt" and is_in_loop)
+    operand = operation.operands[-1]
+    if not (is_root or (is_reciprocal and is_in_loop)) or isinstance(operand, Const) or _least(operand, known) < LEAST:
+        return False
+    operation.op = "normal_reciprocal" if is_reciprocal else f"normal_{operation.op}"
+    operation.operands = [operand]
+    return True
+
+
+def _least(value: Statement, known: dict[Statement, float]) -> float:
+    """Return a bound that a value, or each element of a tensor, is not below, unless it is no number.
+
+    known: the bounds of earlier calls.
+    """
+    if isinstance(value, Const):
+        return float(value.value)
+    if not isinstance(value, Operation) or value.type is None or not element_of(value.type).is_float:
+        return -inf
+    if value not in known:
+        known[value] = 0.0 if value.op in NEVER_NEGATIVE else -inf
+        if value.op in BOUNDED:
+            known[value] = _least_of(value, [_least(operand, known) for operand in value.operands])
+    return known[value]
+
+
+def _least_of(value: Operation, operands: list[float]) -> float:
+    """Return the bound of a value from those of its operands."""
+    match value.op:
+        case "mul" if min(operands) >= 0:
+            return operands[0] * operands[1] * ROUNDING
+        case "mul" | "dot":
+            return 0.0 if value.operands[0] is value.operands[1] else -inf
+        case "add":
+            return sum(operands) * ROUNDING if min(operands) >= 0 else -inf
+        case "max":
+            return max(operands)
+        case "sum":
+            return 0.0 if operands[0] >= 0 else -inf
+    return sqrt(max(operands[0], 0.0)) * ROUNDING
