@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Statement, walk
+from ...ir.sparse import CELL_STATEMENTS, DeactivateEntry, PoolCount
 from ...ir.statements import Array, AtomicOp, GlobalLoad, GlobalStore, If, IfExp, LocalLoad, LocalStore
 from ...ir.tasks import Task
 from ...lazy_dataclasses import dataclass
@@ -13,6 +14,8 @@ from .aliasing import MemoryObject, underlying_object
 
 MOVABLE = (GlobalLoad, GlobalStore, AtomicOp, LocalLoad, LocalStore, If, IfExp)
 """Statements with effects that may run in another task: no loops, which may take long, and no output."""
+POOLS = (*CELL_STATEMENTS, DeactivateEntry, PoolCount)
+"""Statements that read counters and tables of sparse trees, which serial tasks write as arrays."""
 
 
 @dataclass(slots=True)
@@ -55,16 +58,23 @@ def is_movable(statement: Statement) -> bool:
     """Return whether a statement of a serial task may run in another task."""
     if isinstance(statement, Call):
         return not statement.function.is_ordered
+    if isinstance(statement, POOLS):
+        return False
     return isinstance(statement, MOVABLE) or not (statement.EFFECT or statement.BLOCKS)
 
 
 def may_be_crossed(task: Task) -> bool:
-    """Return whether what runs before a task instead of after it is the same: the task neither fails nor prints."""
+    """Return whether what runs before a task instead of after it is the same, if they share no array.
+
+    The task neither fails nor prints, and reads no counter of a sparse tree.
+    """
     plain = (GlobalStore, AtomicOp, LocalStore)
     return all(
         not statement.function.is_ordered
         if isinstance(statement, Call)
-        else isinstance(statement, plain) or not statement.EFFECT & (Effect.WRITE | Effect.FENCE)
+        else isinstance(statement, plain)
+        or not isinstance(statement, POOLS)
+        and not statement.EFFECT & (Effect.WRITE | Effect.FENCE)
         for root in task.roots()
         for statement in walk(root)
     )
