@@ -398,7 +398,7 @@ def warp_programs() -> dict[str, Callable[[], Program]]:
     @wp.kernel
     def multiply(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), c: wp.array2d(dtype=float)):
         i, j = wp.tid()
-        s = 0.0
+        s = wp.float32(0.0)
         for k in range(a.shape[1]):
             s += a[i, k] * b[k, j]
         c[i, j] = s
@@ -412,7 +412,7 @@ def warp_programs() -> dict[str, Callable[[], Program]]:
         y: wp.array(dtype=float),
     ):
         i = wp.tid()
-        s = 0.0
+        s = wp.float32(0.0)
         for k in range(starts[i], starts[i + 1]):
             s += values[k] * x[columns[k]]
         y[i] = s

@@ -163,7 +163,12 @@ class NotYetError(ReportedError, AttributeError):
 
 
 class InternalError(ReportedError):
-    """A fault of shadesmith itself; the message contains the name of the pass and the kernel."""
+    """A fault of shadesmith itself; the message contains the name of the pass and the kernel.
+
+    statement: of the IR that is at fault, None if it is not known.
+    """
+
+    statement: Any = None
 
 
 class ShadesmithWarning(UserWarning):

@@ -52,7 +52,7 @@ def test_every_path_exists(page: str) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", ["right-numbers.md", "right-gradients.md", "every-program.md"])
+@pytest.mark.parametrize("name", ["right-numbers.md", "right-gradients.md", "inspection-audit.md", "every-program.md"])
 def test_every_test_that_a_page_names_exists(name: str) -> None:
     page = ROOT / "docs" / "contributing" / name
     wrong, file = [], ""

@@ -29,6 +29,14 @@ def scale(a: ti.f32, x: ti.types.ndarray(ti.f32, 1)):
         x[i] = a * x[i] + 1.0
 
 
+@ti.kernel
+def total(x: ti.types.ndarray(ti.f32, 1)) -> ti.f32:
+    s = 0.0
+    for i in x:
+        s += x[i]
+    return s
+
+
 def written(folder: Path, name: str, text: str) -> Path:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,6 +79,28 @@ def test_kernels_run_with_them_and_have_other_keys(target: str, tmp_path: Path) 
     (tmp_path / "one").rename(tmp_path / "elsewhere")
     ti.init(arch=getattr(ti, target), templates_dir=str(tmp_path / "elsewhere"))
     assert scale.key(2.0, np.ones(100, np.float32)) in keys
+
+
+def test_the_example_of_the_page_fits_sums_too(tmp_path: Path) -> None:
+    page = (TEMPLATES.parent / "docs" / "templates.md").read_text("utf-8")
+    written(tmp_path, "c/range_for.c.j2", page.partition("```jinja\n")[2].partition("```")[0])
+    ti.init(arch=ti.cpu, templates_dir=str(tmp_path))
+    x = np.ones(100, np.float32)
+    scale(2.0, x)
+    assert total(x) == 300 and "schedule(dynamic, 64)" in scale.source(2.0, x)
+
+
+def test_a_block_that_replaces_none_and_a_template_without_bodies_are_errors(tmp_path: Path) -> None:
+    name = "c/range_for.c.j2"
+    path = written(tmp_path, name, '{% extends "shadesmith/c/range_for.c.j2" %}\n{% block lop %}{% endblock %}')
+    ti.init(arch=ti.cpu, templates_dir=str(tmp_path))
+    message = rf"{path}:2: `shadesmith/c/range_for.c.j2` has no block `lop`. Hint: did you mean `loop`"
+    with pytest.raises(ti.TaichiCompilationError, match=message):
+        scale(2.0, np.ones(10, np.float32))
+    written(tmp_path, name, "// nothing")
+    ti.init(arch=ti.cpu, templates_dir=str(tmp_path))
+    with pytest.raises(ti.TaichiCompilationError, match="has no `task.head`, or no `task.body`"):
+        scale(2.0, np.ones(10, np.float32))
 
 
 def test_a_whole_template_and_parts(tmp_path: Path) -> None:

@@ -122,6 +122,7 @@ CHECKED_ELSEWHERE = {
     "contributing/add-an-operation": "the operation is in the tree: tests/api/test_docstrings.py",
     "contributing/tour": "tests/golden/test_tour.py",
     "coming-from-taichi": "tests/examples/test_coming_from_taichi.py",
+    "hour": "tests/examples/test_hour.py",
 }
 """Pages whose blocks other tests run."""
 

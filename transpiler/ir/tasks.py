@@ -87,8 +87,8 @@ class Task:
         block_sums: arrays of which each block adds to a copy in shared memory.
         overlaps: a thread may run several iterations at a time, whose loads overlap.
         as_lanes: iterations of the innermost axis become lanes of vectors, though the body contains loops.
-        lane_loops: each part of the body without a loop is a `ThreadFor` over neighbouring iterations of the innermost
-            axis, and the loops between them are run for all of these together.
+        lane_loops: the number of neighbouring iterations of the innermost axis whose loops are run together, 0 if each
+            is run by itself. The parts of the body between loops are `ThreadFor`s over these iterations.
         short_vectors: a compiler shall not take many iterations of the serial loops at a time.
         tile: extents of the iterations of a block, whose tiles of arrays are in shared memory; () for a plain loop.
         lanes: iterations of the innermost axis that are one, which is the step of the loop there.
@@ -116,7 +116,7 @@ class Task:
     overlaps: bool = False
     lanes: int = 1
     as_lanes: bool = False
-    lane_loops: bool = False
+    lane_loops: int = 0
     short_vectors: bool = False
     tile: tuple[int, ...] = ()
 

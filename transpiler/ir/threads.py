@@ -81,14 +81,16 @@ class ThreadFor(Statement):
     It is printed in C as a loop over the threads, in GLSL and CUDA as the condition that the thread has an iteration.
     condition: a per-thread variable that is true for the participating threads, None for all.
     all_threads: those of the last block take part, too, that have no iteration (GPUs).
+    joined: a variable of the block, to which threads only add bits (`lane_whiles`).
     """
 
-    OPERANDS: ClassVar[tuple[str, ...]] = ("condition",)
+    OPERANDS: ClassVar[tuple[str, ...]] = ("condition", "joined")
     BLOCKS: ClassVar[tuple[str, ...]] = ("body",)
     EFFECT: ClassVar[int] = Effect.CONTROL
     body: Block = field(default_factory=Block)
     condition: Alloca | None = None
     all_threads: bool = False
+    joined: Alloca | None = None
 
 
 @dataclass(eq=False, slots=True)

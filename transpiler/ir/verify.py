@@ -83,7 +83,9 @@ def verify(kernel: Kernel, stage: Stage) -> None:
         what = ""
         if isinstance(statement, Statement):
             what = f" (at {type(statement).__name__}, {_location_of(statement)})"
-        raise InternalError(f"malformed {stage.value} IR: {fault.args[0]}{what}\n{print_kernel(kernel)}") from None
+        error = InternalError(f"malformed {stage.value} IR: {fault.args[0]}{what}\n{print_kernel(kernel)}")
+        error.statement = statement
+        raise error from None
 
 
 class _Fault(Exception):

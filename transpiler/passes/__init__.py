@@ -45,6 +45,7 @@ from .control.branch_depth import branch_depth
 from .control.inline_calls import inline_calls
 from .control.iteration_limit import iteration_limit
 from .control.lane_loops import lane_loops
+from .control.lane_whiles import lane_whiles
 from .control.lower import lower
 from .control.overflow import overflow
 from .control.packed_arrays import packed_arrays
@@ -217,6 +218,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
         vector_lanes,  # after all passes that change what a loop does, and before `wrapping`: it knows sums
         lane_loops,  # after `vector_lanes`, for the loops that it leaves
+        lane_whiles,  # after `vector_lanes`, likewise
         short_vectors,  # after both, whose loops load neighbours
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is

@@ -19,6 +19,7 @@ from ....transpiler.frontend.builders.build import build
 from ....transpiler.frontend.source.specialization import Specialization
 from ....transpiler.ir.edited.lines import DEFINITION, TextError
 from ....transpiler.ir.edited.read_text import read_edited
+from ....transpiler.ir.nodes import Statement
 from ....transpiler.ir.tasks import Kernel
 from ....transpiler.ir.text import print_kernel
 from ....transpiler.ir.verify import Stage, verify
@@ -101,8 +102,9 @@ def _printed(
 ) -> BackendModule:
     """Return the module that is printed from a text. Raises: EditError."""
     options, capabilities = specialization.options, specialization.capabilities
+    lines: dict[Statement, int] = {}
     try:
-        read_edited(text, kernel)
+        lines = read_edited(text, kernel)
         call_effects(kernel, PassContext(options, capabilities))
         verify(kernel, Stage.FINAL)
         edited = emit(kernel, module.target, options, capabilities)
@@ -110,7 +112,10 @@ def _printed(
         raise EditError(f"{path}:{error.line}: {error.message}", error.hint) from None
     except (InternalError, AssertionError, KeyError, IndexError, AttributeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise EditError(f"{path}:1: the edited kernel is malformed: {reason}") from None
+        wrong: Statement | None = getattr(error, "statement", None)
+        line = 0 if wrong is None else lines.get(wrong, 0)
+        reason = reason.removeprefix("malformed final IR: ").partition(" (at ")[0] if line else reason
+        raise EditError(f"{path}:{line or 1}: the edited kernel is malformed: {reason}") from None
     members = [(m.name, m.type, m.offset_bytes) for m in module.interface.members]
     if members != [(m.name, m.type, m.offset_bytes) for m in edited.interface.members]:
         now = {m.name for m in edited.interface.members}

@@ -1,5 +1,7 @@
-// shadesmith 0.1.0, c fa1b1cdc, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
+// shadesmith 0.1.0, c eb652836, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 #include <math.h>
+
+#define LANES 32  // neighbouring iterations whose loops run together
 
 typedef struct { float x, y; } vec2;
 
@@ -18,20 +20,47 @@ struct Args {
 #define pixels(i, j) args.pixels_data[(long long)(i) * args.pixels_n1 + (j)]
 
 // escape.py:5  for i, j in pixels:
-static inline void task(const struct Args args, int i, int j) {
+static inline void task(const struct Args args, int i, int first_j, int end_j) {
     // escape.py:6  c = ti.Vector([-0.8, ti.cos(t) * 0.2])
     vec2 c = {-0.8f, cosf(args.t) * 0.2f};
     // escape.py:7  z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
-    vec2 z = vec2_mul_vs((vec2){(float)i / (float)args.n - 1.0f, (float)j / (float)args.n - 0.5f},
-        2.0f);
-    int iterations = 0;  // :8
-    // escape.py:9  while z.norm() < 20 and iterations < 50:
-    while (vec2_length(z) < 20.0f && iterations < 50) {
-        // escape.py:10  z = ti.Vector([z[0] ** 2 - z[1] ** 2, z[1] * z[0] * 2]) + c
-        z = vec2_add((vec2){z.x * z.x - z.y * z.y, z.y * z.x * 2.0f}, c);
-        iterations += 1;  // :11
+    float difference = (float)i / (float)args.n - 1.0f;
+    float z_x[LANES];
+    float z_y[LANES];
+    int iterations[LANES];
+    #pragma omp simd
+    for (int j = first_j; j < end_j; j++) {
+        vec2 product = vec2_mul_vs((vec2){difference, (float)j / (float)args.n - 0.5f}, 2.0f);
+        z_x[j - first_j] = product.x;
+        z_y[j - first_j] = product.y;
+        // escape.py:8  iterations = 0
+        iterations[j - first_j] = 0;
     }
-    pixels(i, j) = 1.0f - iterations * 0.02f;  // :12
+    // escape.py:9  while z.norm() < 20 and iterations < 50:
+    int any = 1;
+    while (any != 0) {
+        any = 0;
+        #pragma omp simd reduction(|: any)
+        for (int j = first_j; j < end_j; j++) {
+            if (vec2_length((vec2){z_x[j - first_j], z_y[j - first_j]}) < 20.0f
+                && iterations[j - first_j] < 50) {
+                any |= 1;
+                // escape.py:10  z = ti.Vector([z[0] ** 2 - z[1] ** 2, z[1] * z[0] * 2]) + c
+                vec2 c_sum = vec2_add((vec2){z_x[j - first_j] * z_x[j - first_j]
+                    - z_y[j - first_j] * z_y[j - first_j],
+                    z_y[j - first_j] * z_x[j - first_j] * 2.0f}, c);
+                z_x[j - first_j] = c_sum.x;
+                z_y[j - first_j] = c_sum.y;
+                // escape.py:11  iterations += 1
+                iterations[j - first_j] += 1;
+            }
+        }
+    }
+    #pragma omp simd
+    for (int j = first_j; j < end_j; j++) {
+        // escape.py:12  pixels[i, j] = 1 - iterations * 0.02
+        pixels(i, j) = 1.0f - iterations[j - first_j] * 0.02f;
+    }
 }
 
 void escape_0(const struct Args *arguments) {
@@ -39,8 +68,9 @@ void escape_0(const struct Args *arguments) {
     #pragma omp parallel for firstprivate(args) schedule(dynamic) \
         if ((long long)args.pixels_n0 * args.pixels_n1 >= 64)
     for (int i = 0; i < args.pixels_n0; i++) {
-        for (int j = 0; j < args.pixels_n1; j++) {
-            task(args, i, j);
+        for (long long first_j = 0; first_j < args.pixels_n1; first_j += LANES) {
+            task(args, i, first_j, args.pixels_n1 - first_j < LANES ? args.pixels_n1
+                : first_j + LANES);
         }
     }
 }

@@ -390,3 +390,25 @@ def test_which_atomic_operations_are_reductions(define_kernel, body: str) -> Non
     arch = ti.cuda if "sync" in body or "sparse" in body else ti.cpu
     assert ("joined below" in kernel.source(1, a, a, arch=arch)) == BODIES[body]
     ti.reset()
+
+
+@pytest.mark.parametrize("name", ["i32", "f32"])
+def test_what_follows_a_sum_reads_other_memory(target: str, name: str) -> None:
+    """The last block of the loop runs the statements behind it (fuse_result): an array that they read stays one."""
+    number = getattr(ti, name)
+    f, v = ti.field(number, shape=()), ti.Vector.field(2, number, shape=3)
+
+    @ti.kernel
+    def k(x: ti.types.ndarray(dtype=number, ndim=1), start: number):
+        s = start
+        least = start
+        for i in x:
+            s += x[i]
+            ti.atomic_min(least, x[i])
+        f[None] += s
+        v[1][0] = f[None] * 2 + v[2][1] - least
+
+    f.fill(5)
+    v.fill(1)
+    k(np.arange(-1, 1000).astype(f"{'int' if name == 'i32' else 'float'}32"), 3)
+    assert (f[None], v[1][0], v[0][0]) == (5 + 3 + 499499, 2 * (5 + 3 + 499499) + 1 + 1, 1)

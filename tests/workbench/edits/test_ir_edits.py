@@ -205,7 +205,7 @@ WRONG = {
     "operands": ("= mul ", "= mul $i, ", "takes 2 values, found 3"),
     "number": ("const 1.0", "const one", "`one` is no number"),
     "array": ("ptr x (", "ptr y (", "there is no array `y`. Hint: there are x"),
-    "axes": ("ptr x ($i)", "ptr x ($i, $i)", "`x` has 1 axes, found 2"),
+    "axes": ("ptr x ($i)", "ptr x ($i, $i)", "`x` has one index for each axis, 1; found 2"),
     "brace": ("  task scale_1", "  }\n  task scale_1", "`task scale_1 range_for block_dim=128 {` was expected"),
     "declaration": ("kernel scale(a: f32", "kernel scale(a: f64", "a declaration was changed"),
     "task": ("task scale_1", "task other", "tasks stay as they are"),
@@ -213,6 +213,9 @@ WRONG = {
     "local": ("global store $ptr_x", "store $ptr_x", "`\\$ptr_x` is not a variable"),
     "nonsense": ("global store $ptr_x", "globule store $ptr_x", "is no statement that an edit can add"),
     "loop": ("step ($c1)", "step ()", "as many starts, ends and steps|is no loop"),
+    "block": ("range_for block_dim=128", "range_for block_dim=0", "a block has 1 to 1024 threads, found 0"),
+    "condition": ("global store $ptr_x", "while {\n}\nglobal store $ptr_x", "found `}`, expected `} do {`"),
+    "break": ("global store $ptr_x", "break\nglobal store $ptr_x", "`break` is in no loop that it could leave"),
     "unused": (
         "$a a: f32 = arg a\n      $i i: i32 = index $loop 0\n",
         "$i i: i32 = index $loop 0\n      $a: f32 = cast $i\n",
@@ -229,6 +232,21 @@ def test_mistakes_are_named_with_their_line(name: str, tmp_path: Path) -> None:
     kernel.forget_launchers()
     with pytest.raises(ti.EditError, match=rf"(?s)scale\.ssa:\d+: .*({message})"):
         kernel(2.0, x)
+
+
+def test_a_malformed_kernel_is_an_error_at_its_line(tmp_path: Path) -> None:
+    kernel, x, path = begun("cpu", tmp_path)
+    line = next(k for k, one in enumerate(path.read_text().split("\n"), 1) if "global store $ptr_x, $add" in one)
+    mistakes = {
+        "$z: i32 = const 1\nglobal store $ptr_x, $z": (line + 1, "a value of type i32 at a pointer to type f32"),
+        "$c: u1 = gt $add, $add\nif $c {\n$z: f32 = const 1.0\n}\nglobal store $ptr_x, $z": (line + 4, "that line"),
+    }
+    text = path.read_text()
+    for new, (number, message) in mistakes.items():
+        path.write_text(text.replace("global store $ptr_x, $add", new))
+        kernel.forget_launchers()
+        with pytest.raises(ti.EditError, match=rf"scale\.ssa:{number}: .*{message}"):
+            kernel(2.0, x)
 
 
 def test_a_text_that_ends_early(tmp_path: Path) -> None:

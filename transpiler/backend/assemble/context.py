@@ -71,6 +71,11 @@ class EmitContext:
             return "BLOCK" if self.has_block_size(task) else f"BLOCK_{task.block_dim}"
         return "BLOCK" if len(self.block_dims) == 1 else f"BLOCK_{task.block_dim}"
 
+    def lanes(self, task: Task) -> str:
+        """Return the name of the number of iterations whose loops run together."""
+        is_single = len({task.lane_loops for task in self.kernel.tasks} - {0}) == 1
+        return "LANES" if is_single else f"LANES_{task.lane_loops}"
+
     def has_block_size(self, task: Task) -> bool:
         """Return whether the source of a task has blocks of threads."""
         return task.kind is TaskKind.RANGE_FOR and (task.synchronizes or not self.language.nested_loops)

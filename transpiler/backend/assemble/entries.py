@@ -55,7 +55,11 @@ def opening(language: Language, p: PrintedTask, block: str) -> list[str]:
         return []
     lines = [*p.prologue, *threads.declarations]
     is_full = p.block is not None and p.block.is_full
-    lines += _asserted(language, p, threads.count, block) if is_full and language.size_check else []
+    if p.task.tile and language.size_check:
+        size, tile = prod(p.task.tile), " x ".join(map(str, p.task.tile))
+        lines.append(f'{language.size_check}({block} == {size}, "a block is a tile of {tile}");')
+    elif is_full and language.size_check:
+        lines.append(f'{language.size_check}({threads.count} % {block} == 0, "each thread has an iteration");')
     is_guarded = not is_full or p.grid.is_folded  # of further rows of blocks, the last have no iterations
     if p.grid.is_folded:
         lines.append(ROWS)
@@ -74,11 +78,3 @@ def opening(language: Language, p: PrintedTask, block: str) -> list[str]:
         used = [f"{name} = {value}" for name, value in zip(p.names, values) if f"int {name}" in p.parameters]
         lines += [f"int {', '.join(used)};"] if used else []
     return fitted("\n".join(INDENT + line for line in lines)).split("\n")
-
-
-def _asserted(language: Language, p: PrintedTask, count: str, block: str) -> list[str]:
-    """Return the line by which a compiler checks that the block, which an edit may change, suits the iterations."""
-    sizes = [(f"{count} % {block} == 0", "each thread has an iteration")]
-    if p.task.tile:
-        sizes = [(f"{block} == {prod(p.task.tile)}", f"a block is a tile of {' x '.join(map(str, p.task.tile))}")]
-    return [f'{language.size_check}({condition}, "{text}");' for condition, text in sizes]

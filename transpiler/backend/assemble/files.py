@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any
 
+from ...errors import TaichiCompilationError
 from ...ir.functions import Call, Function, called, reachable
 from ...ir.nodes import Statement
 from ...ir.sparse import TOPOLOGY_WRITERS
@@ -26,7 +27,6 @@ from ..layout.declarations import Declaration, has_matrix, has_vector
 from ..layout.task_memory import pointers_of
 from ..layout.trip_counts import constant_count
 from ..module.interface import SourceFile
-from ..print.blocks import LANES_COUNT, LANES_SIZE
 from ..print.functions import PrintedFunction, prototypes
 from ..print.lines import PrintedBody, fitted, line_map, wrapped_head, wrapped_text
 from ..print.reductions import OWN, helpers_of, loop_with_copies, nest_in_parts
@@ -87,7 +87,13 @@ class FileAssembler:
                 for p, t in zip(printed, tasks, strict=True)
             ),
         ]
-        return SourceFile(f"{context.name}{suffix}.{self.language.suffix}", source, line_map(source, bodies))
+        try:
+            lines = line_map(source, bodies)
+        except ValueError:  # a template of the program has left out a body
+            if not context.options.own_templates:
+                raise
+            raise _without_a_body(context) from None
+        return SourceFile(f"{context.name}{suffix}.{self.language.suffix}", source, lines)
 
     def _data(
         self, printed: list[PrintedTask], functions: list[PrintedFunction], tasks: list[dict[str, Any]]
@@ -95,6 +101,7 @@ class FileAssembler:
         """Return the data of a file's template, and record the names that the file references."""
         context, layout = self.context, self.layout
         blocks = sorted({p.task.block_dim for p in printed if context.has_block_size(p.task)})
+        lanes = {context.lanes(p.task): p.task.lane_loops for p in printed if p.task.lane_loops}
         used = UsedMemory().with_all([*(f.used for f in functions), *(p.used for p in printed)])
         copied = [] if self.language.has_pointers else [array for p in printed for array in p.task.block_sums]
         macros, cell_functions, cell_helpers = definitions(layout.accessors, used, layout.cells, copied)
@@ -106,7 +113,7 @@ class FileAssembler:
         has_pointers = self.language.has_pointers
         return {
             "banner": banner(context, printed),
-            "constants": _constants([] if context.in_sections else blocks, printed),
+            "constants": _constants([] if context.in_sections else blocks, lanes, printed),
             "named_constants": self._named_constants(used),
             "extensions": self._extensions(functions, printed),
             "modes": self._modes(),
@@ -247,6 +254,12 @@ class FileAssembler:
         return isinstance(statement, Call) and self.context.signatures[statement.function].is_recursive
 
 
+def _without_a_body(context: EmitContext) -> TaichiCompilationError:
+    paths = ", ".join(template.path for template in context.options.own_templates)
+    message = f"the source of `{context.name}` has no `task.head`, or no `task.body`, of one of its tasks: {paths}"
+    return TaichiCompilationError(message, "a template prints both, as `shadesmith/NAME` does; see docs/templates.md")
+
+
 def _is_simd(task: Task, threads: Threads, vectorizable: bool) -> bool:
     """Return whether the innermost loop of an entry is marked for vectorization."""
     if task.as_lanes or task.lane_loops:
@@ -277,7 +290,7 @@ def _as_one(lines: list[str]) -> list[str]:
     return [f"\n{INDENT}".join(lines)] if lines else []
 
 
-def _constants(blocks: list[int], printed: list[PrintedTask]) -> list[str]:
+def _constants(blocks: list[int], lanes: dict[str, int], printed: list[PrintedTask]) -> list[str]:
     single = len(blocks) == 1
     constants = [f"BLOCK{'' if single else f'_{block}'} {block}" for block in blocks]
     items = max((p.items for p in printed), default=1)
@@ -285,8 +298,8 @@ def _constants(blocks: list[int], printed: list[PrintedTask]) -> list[str]:
         constants.append(f"LOADS {items}  // iterations of a thread at a time, so that their loads overlap")
     if any(p.reductions.done for p in printed):
         constants.append(f"MAX_BLOCKS {MAX_BLOCKS}u  // that store partial results")
-    if any(p.task.lane_loops for p in printed):
-        constants.append(f"{LANES_SIZE} {LANES_COUNT}  // neighbouring iterations whose serial loops run together")
+    note = "  // neighbouring iterations whose loops run together"
+    constants += [f"{name} {count}{note}" for name, count in sorted(lanes.items())]
     return constants
 
 

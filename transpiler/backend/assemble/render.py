@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
@@ -89,6 +90,9 @@ def render(template: str, data: dict[str, Any], own: tuple[OwnTemplate, ...] = (
     """
     from jinja2 import TemplateError
 
+    for one in own:
+        with suppress(TemplateError):  # which rendering names
+            _check_blocks(one, own)
     try:
         return environment(own).get_template(template).render(data)
     except TemplateError as error:
@@ -99,8 +103,37 @@ def render(template: str, data: dict[str, Any], own: tuple[OwnTemplate, ...] = (
         raise _located(error, template, own) from error
 
 
+@lru_cache(maxsize=64)
+def _check_blocks(template: OwnTemplate, own: tuple[OwnTemplate, ...]) -> None:
+    """Check that the template that one of the program extends has its blocks: Jinja ignores others in silence.
+
+    Raises: TaichiCompilationError with the line of a block that replaces none.
+    """
+    from jinja2.nodes import Block, Const, Extends
+
+    tree = environment(own).parse(template.text, template.name, template.path)
+    extended = next(tree.find_all(Extends), None)
+    if extended is None or not isinstance(extended.template, Const):
+        return
+    known: set[str] = set()
+    name: str | None = extended.template.value
+    while name is not None and name.startswith(REPLACED):
+        base = environment(own).parse((TEMPLATES / name.removeprefix(REPLACED)).read_text("utf-8"))
+        known |= {block.name for block in base.find_all(Block)}
+        above = next(base.find_all(Extends), None)
+        name = f"{REPLACED}{above.template.value}" if above is not None and isinstance(above.template, Const) else None
+    for block in tree.find_all(Block):
+        if known and block.name not in known:
+            close = get_close_matches(block.name, sorted(known), 1)
+            hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(sorted(known))}"
+            message = f"{template.path}:{block.lineno}: `{extended.template.value}` has no block `{block.name}`"
+            raise TaichiCompilationError(message, hint)
+
+
 def _located(error: Exception, template: str, own: tuple[OwnTemplate, ...]) -> Exception:
     """Return the error of a template with its file and line."""
+    from jinja2 import TemplateNotFound
+
     name, line = getattr(error, "filename", None), getattr(error, "lineno", None)
     paths = {one.path for one in own}
     place: TracebackType | None = error.__traceback__ if name is None else None
@@ -110,6 +143,10 @@ def _located(error: Exception, template: str, own: tuple[OwnTemplate, ...]) -> E
             name, line = file, place.tb_lineno
         place = place.tb_next
     message = str(error).splitlines()[0] if str(error) else type(error).__name__
+    if isinstance(error, TemplateNotFound):
+        message = f"there is no template `{error.name}`"
+    elif isinstance(error, RecursionError):
+        message = "it includes itself"
     if name in paths or own:
         where = f"{name or template}:{line or 1}"
         hint = "a template extends `shadesmith/NAME` to change only some of its blocks; see docs/templates.md"

@@ -24,7 +24,6 @@ from ..module.random_stream import task_seed
 from ..print.blocks import (
     HAS_ITERATION,
     LANES,
-    LANES_SIZE,
     BlockForm,
     LaneForm,
     block_form,
@@ -217,7 +216,7 @@ class TaskPrinter:
             self._start_block(printer, task, names)
         if task.lane_loops:
             first, end = (printer.names.declare(bound_name(prefix, names[-1])) for prefix in ("first", "end"))
-            printer.e.lanes = LaneForm(names[-1], first, end)
+            printer.e.lanes = LaneForm(self.context.lanes(task), names[-1], first, end)
         kinds = {statement.__class__ for statement in reachable(task.body)}
         if Rand in kinds:
             _start_random(printer, number)
@@ -280,7 +279,7 @@ class TaskPrinter:
             threads = spread_blocks(printer.e, task.loop, names, context.layout, task.block_dim, size)
         elif task.loop is not None and task.lane_loops:
             first = printer.names.declare(bound_name("first", names[-1]))
-            threads = spread_runs(printer.e, task.loop, names, context.layout, first, LANES_SIZE)
+            threads = spread_runs(printer.e, task.loop, names, context.layout, first, context.lanes(task))
         elif task.loop is not None:
             threads = spread(printer.e, task.loop, names, context.layout)
         if task.reductions:

@@ -41,19 +41,15 @@ LANES = "lanes"
 ACCESSES = (GlobalLoad, GlobalStore, AtomicOp)
 
 
-LANES_SIZE = "LANES"
-"""C's constant for the number of neighbouring iterations whose serial loops run together."""
-LANES_COUNT = 128
-"""Its value: with 64 a product of 256 x 256 takes 1.35 times as long, with 256 1.2 times."""
-
-
 @dataclass(slots=True)
 class LaneForm:
-    """How a task is printed whose serial loops run for neighbouring iterations together (the pass `lane_loops`).
+    """How a task is printed whose loops run for neighbouring iterations together (`lane_loops`, `lane_whiles`).
 
-    index: the name of the loop's last index. first, end: parameters, its first value and the one after its last.
+    size: the name of their number. index: the name of the loop's last index. first, end: parameters, its first value
+    and the one after its last.
     """
 
+    size: str
     index: str
     first: str
     end: str
@@ -207,7 +203,7 @@ def write_threads(p: Statements, statement: ThreadFor) -> None:
 
 def _write_lanes(p: Statements, statement: ThreadFor, lanes: LaneForm) -> None:
     """Print the part of each of neighbouring iterations between two serial loops."""
-    p.emit("#pragma omp simd")
+    p.emit("#pragma omp simd" + ("" if statement.joined is None else f" reduction(|: {p.e.lvalue(statement.joined)})"))
     p.emit(f"for (int {lanes.index} = {lanes.first}; {lanes.index} < {lanes.end}; {lanes.index}++) {{")
     with p.indented():
         p.last = None
@@ -290,7 +286,7 @@ def declare_per_thread(p: Statements, alloca: Alloca, name: str) -> str:
     kind = p.e.name_of_type(alloca.type)
     if lanes is not None:
         p.e.rendered[alloca] = Rendered(f"{name}[{lanes.index} - {lanes.first}]")
-        return f"{kind} {name}[{LANES_SIZE}];"
+        return f"{kind} {name}[{lanes.size}];"
     assert block is not None
     if not block.as_loops:
         return f"{kind} {name};"

@@ -375,7 +375,7 @@ def pragma(task: Task, threads: Threads | None, loops: bool, uneven: bool, simd:
         parts.append(f"num_threads({task.loop.parallelize})")
     if collapsed > 1:
         parts.append(f"collapse({collapsed})")
-    chunk = ", 64" if uneven and collapsed == 0 and not task.synchronizes else ""
+    chunk = ", 64" if uneven and collapsed == 0 and not (task.synchronizes or task.lane_loops) else ""
     parts.append(f"schedule({'dynamic' if uneven else 'static'}{chunk})")
     if known is None:
         parts.append(f"if ({'parallel: ' if simd else ''}{threads.count} >= {least})")

@@ -63,27 +63,37 @@ LOOP = re.compile(
     r"(?: over (\w+))?( in order of memory)?( serialize)?(?: block_dim=(\d+))?"
     r"(?: grid_stride=(True|False))?( unroll(?:=(\d+|all))?)?$"
 )
+MAX_BLOCK = 1024
 TENSOR = re.compile(r"(\w+)\[(\d+(?:x\d+)*)\]")
 
 
 StatementT = TypeVar("StatementT", bound=Statement)
 
 
-def read_edited(text: str, kernel: Kernel) -> None:
-    """Replace the statements of `kernel`, in final form, by those of an edited text of it.
+def read_edited(text: str, kernel: Kernel) -> dict[Statement, int]:
+    """Replace the statements of `kernel`, in final form, by those of an edited text of it; return their lines.
 
     Raises: TextError for what cannot be read.
     """
     form = kernel_text(kernel)
-    _Reader(kernel, lines_of(text, form.text, dict(form.statements))).run()
+    reader = _Reader(kernel, lines_of(text, form.text, dict(form.statements)))
+    reader.run()
+    return reader.lines_of_statements
 
 
 class _Reader:
-    """Reads lines in order. values: by their names in the text."""
+    """Reads lines in order.
+
+    values: by their names in the text, those that a line may use. ended_in: by name, the line that ended the block of a
+    value. loops: around a line.
+    """
 
     def __init__(self, kernel: Kernel, lines: list[Line]) -> None:
         self.kernel, self.lines, self.position = kernel, lines, 0
         self.values: dict[str, Statement] = {}
+        self.ended_in: dict[str, int] = {}
+        self.loops, self.is_parallel = 0, False
+        self.lines_of_statements: dict[Statement, int] = {}
         self.types = _types_of(kernel)
         self.arrays = {array.name: array for array in (*kernel.arrays, *kernel.shared)}
         self.templates = {plain_line(line.text): line.base for line in lines if line.base is not None}
@@ -124,7 +134,7 @@ class _Reader:
         line = self._next(f"function {function.name}")
         if not line.text.startswith(f"function {function.name}("):
             raise TextError(line.number, f"`function {function.name}` was expected, found `{line.text}`")
-        self.values = {}
+        self.values, self.ended_in, self.loops, self.is_parallel = {}, {}, 0, False
         self.parameters = {parameter.name: parameter for parameter in function.parameters}
         function.body = self._block()
 
@@ -135,7 +145,11 @@ class _Reader:
             wanted = f"task {task.name} {task.kind.value} block_dim={task.block_dim} {{"
             raise TextError(line.number, f"`{wanted}` was expected, found `{line.text}`", "tasks stay as they are")
         task.block_dim = int(match[1])
-        self.values = {}
+        if not 1 <= task.block_dim <= MAX_BLOCK:
+            raise TextError(line.number, f"a block has 1 to {MAX_BLOCK} threads, found {task.block_dim}")
+        self.values, self.ended_in = {}, {}
+        self.is_parallel = task.loop is not None
+        self.loops = -1 if self.is_parallel else 0  # the parallel loop cannot be left
         self.parameters = {r.accumulator.name: r.accumulator for r in task.reductions}
         self.parameters |= {parameter.name: parameter for parameter in self.kernel.parameters}
         if task.loop is None:
@@ -173,16 +187,24 @@ class _Reader:
 
     def _block(self, until_loop: bool = False, ends: tuple[str, ...] = ("}",)) -> Block:
         """Read statements to the line that ends a block. until_loop: or to the end of its first parallel loop."""
-        block = Block()
+        block, before = Block(), set(self.values)
         while True:
             line = self._next("the end of a block, `}`")
             if line.text in ends:
                 self.ended = line.text
+                for name in [name for name in self.values if name not in before]:
+                    del self.values[name]
+                    self.ended_in[name] = line.number
                 return block
+            if line.text.startswith("}"):
+                hint = "a loop is `while {`, its condition, `yield $value`, `} do {`, its body, `}`"
+                wanted = " or ".join(f"`{end}`" for end in ends)
+                raise TextError(line.number, f"found `{line.text}`, expected {wanted}", hint)
             if line.text.startswith("yield "):
                 block.result = self._value(line.text[6:].strip(), line)
                 continue
             statement = self._statement(line)
+            self.lines_of_statements[statement] = line.number
             block.statements.append(statement)
             if until_loop and isinstance(statement, RangeFor):
                 return block
@@ -194,7 +216,7 @@ class _Reader:
                 raise TextError(line.number, f"`{line.text}` is no definition", "write `$name: type = operation ...`")
             return self._effect(line)
         name, python, type_text, right = match.groups()
-        if name in self.values:
+        if name in self.values or name in self.ended_in:
             raise TextError(line.number, f"`${name}` is defined twice", "give the new value another name, `$new`")
         type = self._type(type_text, line) if type_text else None
         statement = self._defined(line, right, type)
@@ -247,7 +269,9 @@ class _Reader:
         assert definition is not None
         self.values[definition[1]] = loop
         self._at(line, loop)
+        self.loops += 1
         loop.body = self._block()
+        self.loops -= 1
         return loop
 
     def _effect(self, line: Line) -> Statement:
@@ -258,7 +282,9 @@ class _Reader:
             if condition.result is None:
                 raise TextError(line.number, "the condition of `while` ends in `yield $value`")
             loop: While = self._copy(line, While) or While(condition)
+            self.loops += 1
             loop.condition, loop.body = condition, self._block()
+            self.loops -= 1
             return self._at(line, loop)
         if match := re.fullmatch(r"if \$(\w+) \{", text):
             value = self._named(match[1], line)
@@ -340,6 +366,8 @@ class _Reader:
             pointer = self._pointer(match[2], line, bool(match[1]))
             return kind(pointer, self._named(match[3], line))
         if text in ("break", "continue"):
+            if self.loops < (0 if text == "continue" and self.is_parallel else 1):
+                raise TextError(line.number, f"`{text}` is in no loop that it could leave", "put it into an inner loop")
             return Break() if text == "break" else Continue()
         if match := re.fullmatch(r"return ?(.*)", text):
             return Return(self._all(match[1], line))
@@ -362,6 +390,9 @@ class _Reader:
 
     def _named(self, name: str, line: Line) -> Statement:
         if name not in self.values:
+            if name in self.ended_in:
+                message = f"`${name}` is of a block that line {self.ended_in[name]} ends"
+                raise TextError(line.number, message, "a variable, `alloca` before the block, takes a value out of it")
             raise TextError(line.number, f"`${name}` is not defined before this line")
         return self.values[name]
 
@@ -506,7 +537,7 @@ def _ptr(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:
     match = _parts(reader, line, rest, pattern, "ptr array ($i, $j)")
     array, indices = reader._array(match[1], line), reader._all(match[2], line)
     if len(indices) != array.ndim:
-        raise TextError(line.number, f"`{match[1]}` has {array.ndim} axes, found {len(indices)} indices")
+        raise TextError(line.number, f"`{match[1]}` has one index for each axis, {array.ndim}; found {len(indices)}")
     return GlobalPtr(array, indices, reader._named(match[3], line) if match[3] else None, int(match[4] or 0) + 1)
 
 

@@ -18,6 +18,8 @@ the same for all `j`, and the bounds of these loops do not depend on `j` nor on 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...ir.nodes import Block, Effect, Statement, count_uses, operands, walk, walk_blocks
 from ...ir.statements import Alloca, GlobalLoad, GlobalStore, RangeFor, repeats
 from ...ir.tasks import Kernel, Task
@@ -26,6 +28,11 @@ from ...ir.types import Scalar, i32
 from ..context import PassContext
 from ..threads.carry_across_barriers import carry_across_barriers
 from ..threads.vector_lanes import accesses_in_loops, is_along, may_have_lanes, varying_values
+
+CHEAP = frozenset({"add", "sub", "mul", "neg", "min", "max", "bit_and", "bit_or", "bit_xor", "shl", "sar"})
+"""Operations that are computed again in each part of the body in place of a variable."""
+RUN = 128
+"""Iterations that run together: with 64 the product takes 1.35 times as long, with 256 1.2 times."""
 
 
 def lane_loops(kernel: Kernel, context: PassContext) -> bool:
@@ -37,9 +44,9 @@ def lane_loops(kernel: Kernel, context: PassContext) -> bool:
         outer = _outer_values(task)
         if outer is not None:
             task.body.statements = _split(task.body, outer).statements
-            carry_across_barriers(task.body, {})
-            _drop_unused(task.body)
-            task.lane_loops = True
+            carry_across_barriers(task.body, {}, CHEAP)
+            drop_unused(task.body)
+            task.lane_loops = RUN
     return any(task.lane_loops for task in kernel.tasks)
 
 
@@ -92,7 +99,22 @@ def _after_stores(task: Task) -> set[Statement]:
 
 
 def _split(block: Block, outer: set[Statement]) -> Block:
-    """Return a block whose parts between serial loops are `ThreadFor`s."""
+    """Return a block whose parts between serial loops are `ThreadFor`s, in these loops too."""
+
+    def split_loop(statement: Statement) -> list[Statement] | None:
+        if isinstance(statement, RangeFor) and repeats(statement):
+            statement.body = _split(statement.body, outer)
+            return [statement]
+        return None
+
+    return split_at(block, outer, split_loop)
+
+
+def split_at(block: Block, outer: set[Statement], split_loop: Callable[[Statement], list[Statement] | None]) -> Block:
+    """Return a block whose parts between loops are `ThreadFor`s.
+
+    outer: values that stay outside. split_loop: returns what takes the place of a loop, None for all else.
+    """
     result, region = Block(), Block()
 
     def flush() -> None:
@@ -104,17 +126,16 @@ def _split(block: Block, outer: set[Statement]) -> Block:
     for statement in block.statements:
         if statement in outer:
             result.statements.append(statement)
-        elif isinstance(statement, RangeFor) and repeats(statement):
+        elif (new := split_loop(statement)) is not None:
             flush()
-            statement.body = _split(statement.body, outer)
-            result.statements.append(statement)
+            result.statements += new
         else:
             region.statements.append(statement)
     flush()
     return result
 
 
-def _drop_unused(body: Block) -> None:
+def drop_unused(body: Block) -> None:
     """Drop the values that were computed again where they are used, and what is empty without them."""
     uses = count_uses(body)
     for block in reversed(list(walk_blocks(body))):

@@ -10,6 +10,8 @@ A value that costs only a few operations is computed again after the barrier; po
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ...ir.nodes import Block, Effect, Statement, blocks, clone, map_operands, operands, walk, walk_blocks
 from ...ir.statements import (
     Alloca,
@@ -34,12 +36,13 @@ MAX_COST = 4
 POINTERS = (GlobalPtr, GlobalTemporary, MatrixPtr, StructPtr)
 
 
-def carry_across_barriers(body: Block, results: dict[Statement, Alloca]) -> None:
+def carry_across_barriers(body: Block, results: dict[Statement, Alloca], cheap: Collection[str] | None = None) -> None:
     """Make the values of each `ThreadFor` in `body` available in the others.
 
-    results: the variables with the results of subgroup collectives.
+    results: the variables with the results of subgroup collectives. cheap: the operations that may be computed again,
+    None for all.
     """
-    _Carrier(body, results).run()
+    _Carrier(body, results, cheap).run()
 
 
 class _Carrier:
@@ -52,8 +55,9 @@ class _Carrier:
         hoisted: variables that are declared outside of their ThreadFor.
     """
 
-    def __init__(self, body: Block, results: dict[Statement, Alloca]) -> None:
+    def __init__(self, body: Block, results: dict[Statement, Alloca], cheap: Collection[str] | None) -> None:
         self.body = body
+        self.cheap = cheap
         self.results = results
         self.region_of: dict[Statement, ThreadFor] = {}
         self.block_of: dict[ThreadFor, Block] = {}
@@ -153,7 +157,7 @@ class _Carrier:
             if value not in self.hoisted:
                 self.hoisted.append(value)
             return value
-        elif isinstance(value, (*POINTERS, ListInit)) or _cost(value) <= MAX_COST:
+        elif isinstance(value, (*POINTERS, ListInit)) or _cost(value, self.cheap) <= MAX_COST:
             new = clone(value, {})
             map_operands(new, lambda operand: self.carry(operand, region, added, mapping))
             added.append(new)
@@ -202,14 +206,16 @@ class _Carrier:
         value.name = None
 
 
-def _cost(value: Statement) -> int:
+def _cost(value: Statement, cheap: Collection[str] | None) -> int:
     """Return the number of operations to compute a value again; more than the limit if that is impossible."""
     if value.EFFECT != Effect.NONE or value.BLOCKS:
+        return MAX_COST + 1
+    if cheap is not None and isinstance(value, Operation) and value.op not in cheap:
         return MAX_COST + 1
     is_operation = isinstance(value, (Operation, Cast, MatrixElement, StructElement))
     cost = 1 if is_operation else MAX_COST if operands(value) else 0
     for operand in operands(value):
-        cost += _cost(operand)
+        cost += _cost(operand, cheap)
         if cost > MAX_COST:
             break
     return cost

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.functions import Call, Reference
-from ...ir.nodes import Block, Effect, Statement, walk, walk_blocks
+from ...ir.nodes import Block, Effect, Statement, operands, walk, walk_blocks
 from ...ir.ops import ATOMIC_OPS
 from ...ir.statements import (
     AtomicOp,
@@ -125,8 +125,9 @@ def _private_starts(tasks: list[Task], number: int) -> dict[Temporary, Statement
     own = (tasks[number - 1], loop, tasks[number + 1])
     others = [root for task in tasks if task not in own for root in task.roots()]
     used = {s.temporary for root in others for s in walk(root) if isinstance(s, GlobalTemporary)}
-    stored = {s.pointer for s in walk(tasks[number + 1].body) if isinstance(s, GlobalStore)}
-    used |= {pointer.temporary for pointer in stored if isinstance(pointer, GlobalTemporary)}
+    for statement in walk(tasks[number + 1].body):  # a load of the whole variable is replaced, nothing else
+        if not isinstance(statement, GlobalLoad):
+            used |= {pointer.temporary for pointer in operands(statement) if isinstance(pointer, GlobalTemporary)}
     return {} if used & set(starts) else starts
 
 
@@ -177,7 +178,9 @@ def _replace_variables(
     """Replace each load of a variable by its start value, joined with what the loop has computed."""
 
     def rule(rewriter: Rewriter, load: Statement) -> Statement | None:
-        assert isinstance(load, GlobalLoad) and isinstance(load.pointer, GlobalTemporary)
+        assert isinstance(load, GlobalLoad)
+        if not isinstance(load.pointer, GlobalTemporary) or load.pointer.temporary not in starts:
+            return None
         temporary = load.pointer.temporary
         reduction, start = reductions[temporary], starts[temporary]
         builder = Builder(Block(rewriter.out))

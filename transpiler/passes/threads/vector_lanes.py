@@ -84,14 +84,19 @@ def _has_lanes(task: Task) -> bool:
 
 def may_have_lanes(task: Task, loop: RangeFor) -> bool:
     """Return whether a parallel loop has loops inside, and only statements that are taken several at a time."""
-    if loop.cells is not None or loop.order or not is_const(loop.steps[-1], 1) or is_short(loop):
-        return False
-    if task.reductions or task.private or task.synchronizes or task.is_split:
+    if not is_plain_loop(task, loop):
         return False
     statements = list(reachable(task.body))
     if not any(repeats(s) for s in statements) or any(isinstance(s, NOT_TAKEN) for s in statements):
         return False
     return not any(s.EFFECT & Effect.FENCE or _is_indexed(s) for s in statements)
+
+
+def is_plain_loop(task: Task, loop: RangeFor) -> bool:
+    """Return whether the iterations of the innermost axis are independent, one apart, and enough for vectors."""
+    if loop.cells is not None or loop.order or not is_const(loop.steps[-1], 1) or is_short(loop):
+        return False
+    return not (task.reductions or task.private or task.synchronizes or task.is_split)
 
 
 def accesses_in_loops(task: Task) -> list[GlobalLoad | GlobalStore]:

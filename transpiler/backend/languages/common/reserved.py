@@ -26,7 +26,7 @@ TENSORS = frozenset(_TENSORS)
 
 GENERATED_NAMES = frozenset(
     {"args", "arguments", "task", "rng", "Args", "Result", "Temporaries", "Report", "Push", "BLOCK"}
-    | {"LANES", "LOADS", "MAX_BLOCKS"}
+    | {"LANES", "LANES_32", "LANES_128", "LOADS", "MAX_BLOCKS"}
 )
 """Names that the templates and printers declare themselves."""
 NAMES_IN_BLOCKS = frozenset({"block", "count", "index", "thread", "threads"})
@@ -35,7 +35,9 @@ NAMES_IN_BLOCKS = frozenset({"block", "count", "index", "thread", "threads"})
 
 def macros(block_dims: Iterable[int]) -> frozenset[str]:
     """Return the constants at the top of a source, which as macros replace members of the same name too."""
-    return frozenset({"BLOCK", "LANES", "LOADS", "MAX_BLOCKS", *(f"BLOCK_{size}" for size in block_dims)})
+    return frozenset(
+        {"BLOCK", "LANES", "LANES_32", "LANES_128", "LOADS", "MAX_BLOCKS", *(f"BLOCK_{size}" for size in block_dims)}
+    )
 
 
 def functions(kernel: str, tasks: int) -> frozenset[str]:

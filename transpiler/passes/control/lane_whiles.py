@@ -1,0 +1,211 @@
+"""Runs a `while` loop for neighbouring iterations together on C, until none of them goes on.
+
+    for i, j in pixels {                                   for i, and for each run of LANES neighbouring j {
+        x = 0.0; count = 0                                     for j in the run { x[j] = 0.0; count[j] = 0 }
+        while x < 4.0 and count < limit {                      while any {
+            x = x * x + c                           ->             any = 0
+            count += 1                                             for j in the run {
+        }                                                              if x[j] < 4.0 and count[j] < limit {
+        pixels[i, j] = count                                               any |= 1
+    }                                                                      x[j] = x[j] * x[j] + c; count[j] += 1
+                                                                   } } }
+                                                               for j in the run { pixels[i, j] = count[j] } }
+
+The loop over `j` is vectorized, while a compiler takes one iteration of a `while` loop at a time. One core painted the
+Mandelbrot set in 41 ms, in 8.4 so; a Julia set in 5.2, in 2.2 so (gcc 12, AVX-512). A run is short, since it takes as
+long as the longest of its iterations.
+
+The loops qualify that compute with local variables alone, by operations that processors have for vectors. Vectors
+become variables of numbers, as neighbouring numbers of one component are a vector of the processor.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...ir.builder import Builder, flat_index
+from ...ir.functions import reachable
+from ...ir.nodes import Block, Effect, Statement, operands, walk
+from ...ir.statements import (
+    Alloca,
+    ArgLoad,
+    ArrayShape,
+    Cast,
+    Const,
+    If,
+    LocalLoad,
+    LocalStore,
+    LoopIndex,
+    MatrixElement,
+    MatrixInit,
+    MatrixPtr,
+    Operation,
+    RangeFor,
+    While,
+)
+from ...ir.tasks import Kernel, Task
+from ...ir.threads import ThreadFor
+from ...ir.types import Scalar, Tensor, i32
+from ..context import PassContext
+from ..rewrite import DROPPED, Rewriter, Rule
+from ..threads.carry_across_barriers import carry_across_barriers
+from ..threads.vector_lanes import NOT_TAKEN, is_plain_loop
+from .lane_loops import CHEAP, drop_unused, split_at
+
+RUN = 32
+"""Iterations that run together. With 64 the examples above gain more, unequal iterations lose more."""
+FOR_VECTORS = frozenset({
+    "add", "sub", "mul", "div", "neg", "abs", "sqrt", "min", "max", "select", "dot", "norm", "lt", "le", "gt", "ge",
+    "eq", "ne", "logical_and", "logical_or", "logical_not", "bit_and", "bit_or", "bit_xor", "bit_not",
+})  # fmt: skip
+INSIDE = (
+    Const,
+    ArgLoad,
+    ArrayShape,
+    LoopIndex,
+    Cast,
+    LocalLoad,
+    LocalStore,
+    Alloca,
+    MatrixInit,
+    MatrixElement,
+    MatrixPtr,
+)
+"""What a `while` loop may contain beside operations."""
+
+
+def lane_whiles(kernel: Kernel, context: PassContext) -> bool:
+    """Split the bodies of loops whose `while` loops run for several iterations together (C)."""
+    capabilities = context.capabilities
+    if not capabilities.blocks_as_loops or capabilities.blocks_in_lockstep:
+        return False
+    for task in kernel.tasks:
+        if task.loop is not None and _qualifies(task, task.loop):
+            _Components().run(task.body)
+            outer = _outer_values(task.body, task.loop)
+            task.body.statements = split_at(task.body, outer, _run_together).statements
+            carry_across_barriers(task.body, {}, CHEAP)
+            drop_unused(task.body)
+            task.lane_loops = RUN
+    return any(task.lane_loops == RUN for task in kernel.tasks)
+
+
+def _qualifies(task: Task, loop: RangeFor) -> bool:
+    if not is_plain_loop(task, loop) or task.as_lanes or task.lane_loops or loop.starts[-1].type != i32:
+        return False
+    whiles = [s for s in task.body if isinstance(s, While)]
+    inside = {s for each in whiles for block in (each.condition, each.body) for s in walk(block)}
+    statements = set(reachable(task.body))
+    for statement in statements - inside - set(whiles):
+        if isinstance(statement, (*NOT_TAKEN, RangeFor)) or statement.EFFECT & Effect.FENCE:
+            return False
+    if not all(isinstance(s, INSIDE) or (isinstance(s, Operation) and s.op in FOR_VECTORS) for s in inside):
+        return False
+    return bool(whiles) and all(_is_small(s) for s in statements)
+
+
+def _is_small(statement: Statement) -> bool:
+    """Return whether a statement is no local variable or a small one, and no element at a computed place."""
+    if isinstance(statement, Alloca):
+        return isinstance(statement.type, Scalar) or (isinstance(statement.type, Tensor) and statement.type.size <= 4)
+    return not isinstance(statement, MatrixPtr) or all(isinstance(index, Const) for index in statement.indices)
+
+
+def _outer_values(body: Block, loop: RangeFor) -> set[Statement]:
+    """Return the values that are the same for a run: computed of arguments and outer indices."""
+    found: set[Statement] = set()
+    for statement in body:
+        if isinstance(statement, LoopIndex):
+            is_same = statement.loop is loop and statement.axis != len(loop.starts) - 1
+        else:
+            is_same = isinstance(statement, (Const, ArgLoad, ArrayShape, Operation, Cast, MatrixInit, MatrixElement))
+        if is_same and all(operand in found for operand in operands(statement)):
+            found.add(statement)
+    return found
+
+
+def _run_together(loop: Statement) -> list[Statement] | None:
+    """Return the loop that repeats the iterations of a run whose condition holds, until there are none."""
+    if not isinstance(loop, While):
+        return None
+    outside, body = Builder(Block()), Builder(Block())
+    outside.location = body.location = loop.location
+    going = outside.add(Alloca(type=i32, name="any"))
+    outside.store(going, outside.const(1))
+    body.store(going, body.const(0))
+    test = Builder(Block())
+    test.location = loop.location
+    test.block.result = test.op("ne", test.load(going), test.const(0))
+    then = Builder(Block())
+    then.location = loop.location
+    then.store(going, then.op("bit_or", then.load(going), then.const(1)))
+    then.block.statements += loop.body.statements
+    assert loop.condition.result is not None
+    goes_on = If(loop.condition.result, then.block, is_python=True, location=loop.location)
+    body.add(ThreadFor(Block([*loop.condition.statements, goes_on]), joined=going, location=loop.location))
+    return [*outside.block.statements, While(test.block, body.block, location=loop.location)]
+
+
+# --- vectors ----------------------------------------------------------------------------------------------------------
+
+
+class _Components:
+    """Replaces local vectors by a variable for each component. parts: these variables."""
+
+    def __init__(self) -> None:
+        self.parts: dict[Statement, list[Alloca]] = {}
+
+    def run(self, body: Block) -> None:
+        """Replace those of a body and of the blocks inside it."""
+        rules: dict[type[Statement], Rule] = {
+            Alloca: self.variable,
+            MatrixPtr: self.element,
+            LocalLoad: self.load,
+            LocalStore: self.store,
+        }
+        Rewriter(rules).block(body)
+
+    def variable(self, rewriter: Rewriter, variable: Alloca) -> Statement | None:
+        """Declare the components."""
+        if not isinstance(variable.type, Tensor):
+            return None
+        letters = "xyzw" if len(variable.type.shape) == 1 else "0123"
+        self.parts[variable] = [
+            Alloca(type=variable.type.element, name=f"{variable.name or 'v'}_{letter}", location=variable.location)
+            for letter in letters[: variable.type.size]
+        ]
+        rewriter.out += self.parts[variable]
+        return DROPPED
+
+    def element(self, rewriter: Rewriter, pointer: MatrixPtr) -> Statement | None:
+        """Return the component that a pointer to an element points to."""
+        if pointer.origin not in self.parts:
+            return None
+        assert isinstance(pointer.origin.type, Tensor)
+        numbers = [int(index.value) for index in pointer.indices if isinstance(index, Const)]
+        return self.parts[pointer.origin][flat_index(pointer.origin.type.shape, numbers)]
+
+    def load(self, rewriter: Rewriter, load: LocalLoad) -> Statement | None:
+        """Return the vector of the components."""
+        if load.pointer not in self.parts:
+            return None
+        builder = _builder(rewriter, load)
+        return builder.add(MatrixInit([builder.load(part) for part in self.parts[load.pointer]], type=load.type))
+
+    def store(self, rewriter: Rewriter, store: LocalStore) -> Statement | None:
+        """Store each component; all are computed before the first is stored."""
+        if store.pointer not in self.parts:
+            return None
+        builder = _builder(rewriter, store)
+        assert isinstance(store.pointer.type, Tensor)
+        places = [[builder.const(k) for k in index] for index in np.ndindex(*store.pointer.type.shape)]
+        values = [builder.element(store.value, place) for place in places]
+        for part, value in zip(self.parts[store.pointer], values, strict=True):
+            builder.store(part, value)
+        return DROPPED
+
+
+def _builder(rewriter: Rewriter, origin: Statement) -> Builder:
+    builder = Builder(Block(rewriter.out))
+    builder.location = origin.location
+    return builder
