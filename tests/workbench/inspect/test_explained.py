@@ -200,8 +200,8 @@ def test_the_launch_plan_is_what_a_launch_submits(target: str) -> None:
     x, v = begun(target)
     v.fill(1.0)
     plan = scale.launch_plan(x, 300, v)
-    inner = [None, None] if target == "python" else [64, 300]  # the interpreter counts by itself
-    assert [task.iterations for task in plan.tasks] == [1, *inner, 1]
+    # The interpreter counts by itself. Elsewhere the last loop ends with the return.
+    assert [task.iterations for task in plan.tasks] == ([1, None, None, 1] if target == "python" else [1, 64, 300])
     members = {member.name: member for member in plan.arguments}
     assert members["a"].value == 300 and members["a"].what == "argument 1"
     assert members["v_data"].value == v.allocation.address and members["v_data"].shown.startswith("0x")
@@ -211,8 +211,7 @@ def test_the_launch_plan_is_what_a_launch_submits(target: str) -> None:
     if target == "vulkan":
         assert plan.tasks[1].grid == (1, 1) and plan.tasks[1].threads == 128
         assert plan.tasks[2].barriers > 0
-    waits = plan.tasks[3].waits_for
-    assert waits == ("temporaries",) and "generated" in str(plan)
+    assert "temporaries" in plan.tasks[-1].waits_for and "generated" in str(plan)
     assert x.to_numpy().sum() == 0  # nothing was launched
     assert scale(x, 300, v) == 300 * (1 + 601)
 
@@ -221,7 +220,7 @@ def test_the_launch_plan_of_no_iterations() -> None:
     x, v = begun("vulkan")
     empty = ti.ndarray(ti.f32, 0)
     plan = scale.launch_plan(x, 0, empty)
-    assert plan.tasks[2].iterations == 0 and plan.tasks[2].grid is not None
+    assert plan.tasks[2].iterations == 1 and plan.tasks[2].grid is not None  # it returns, also without an iteration
     with pytest.raises(ti.TaichiSyntaxError, match="Missing argument `a`"):
         scale.launch_plan(x)
 

@@ -28,7 +28,7 @@ from ..layout.task_memory import pointers_of
 from ..layout.trip_counts import constant_count
 from ..module.interface import SourceFile
 from ..print.functions import PrintedFunction, prototypes
-from ..print.lines import PrintedBody, fitted, line_map, wrapped_head, wrapped_text
+from ..print.lines import PrintedBody, fitted, line_map, map_of_lines, wrapped_head, wrapped_text
 from ..print.reductions import OWN, helpers_of, loop_with_copies, nest_in_parts
 from ..print.textures import declarations
 from ..print.threads import Threads, is_vectorized, nest, part_pragma, pragma, region_and_loop
@@ -89,6 +89,12 @@ class FileAssembler:
         ]
         try:
             lines = line_map(source, bodies)
+            begin = 0
+            for p in printed:
+                begin = source.index(f" {p.entry}(", begin) + 1
+                if p.task.ends_alone:
+                    place = source.count("\n", 0, begin)
+                    lines = tuple(sorted([*lines, *map_of_lines(source, place, p.reductions.located)]))
         except ValueError:  # a template of the program has left out a body
             if not context.options.own_templates:
                 raise

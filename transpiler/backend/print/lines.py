@@ -175,6 +175,21 @@ class PrintedBody(NamedTuple):
     opening: int = 0
 
 
+def map_of_lines(source: str, begin: int, printed: Sequence[Line]) -> list[tuple[int, str, int]]:
+    """Return where Python lines start among lines that a template has arranged, and where these end.
+
+    begin: the line of the source from which they are looked for, in order.
+    """
+    lines = [line.strip() for line in source.split("\n")]
+    entries: list[tuple[int, str, int]] = []
+    for line in printed:
+        if line.text.strip() in lines[begin:]:
+            begin = lines.index(line.text.strip(), begin) + 1
+            if line.location is not None:
+                entries.append((begin, line.location.file, line.location.line))
+    return [*entries, (begin + 1, *END_OF_BODY)] if entries else []
+
+
 def line_map(source: str, functions: Sequence[PrintedBody]) -> tuple[tuple[int, str, int], ...]:
     """Return where Python lines start in `source`, and where the bodies end that contain some.
 

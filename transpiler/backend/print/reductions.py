@@ -75,7 +75,7 @@ class Reductions:
 
     accumulators: their declarations. joins: what joins those of a block. join: what joins one with another partial
     result. epilogue: what one thread does at the end. simd: OpenMP's clauses for vectorization, None if it has none.
-    declarations: of operators in these clauses.
+    located: the lines of the epilogue, with those of Python. declarations: of operators in these clauses.
     has_parts: the loop is cut into parts. done: the number of blocks that have stored their partial results.
     """
 
@@ -84,6 +84,7 @@ class Reductions:
     joins: list[str] = field(default_factory=list)
     join: list[str] = field(default_factory=list)
     epilogue: list[str] = field(default_factory=list)
+    located: list[Line] = field(default_factory=list)
     simd: list[str] | None = None
     declarations: list[str] = field(default_factory=list)
     has_parts: bool = False
@@ -158,7 +159,8 @@ def print_reductions(
     p.comments = comments
     with p.captured() as lines:
         p.block(task.epilogue)
-        reductions.epilogue = [INDENT * line.depth + line.text for line in with_comments(lines)]
+        reductions.located = with_comments(lines)
+        reductions.epilogue = [INDENT * line.depth + line.text for line in reductions.located]
     scalars = [printed.reduction for printed in reductions.printed]
     if p.e.language.nested_loops and all(isinstance(r.accumulator.type, Scalar) for r in scalars):
         names: dict[str, list[str]] = {}
