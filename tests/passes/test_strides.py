@@ -28,8 +28,8 @@ def long_iterations(x: ti.types.ndarray(ti.i32, 1), n: ti.i32):
             x[i] = x[i] * 3 + 1
 
 
-ROW = "uint index = gl_GlobalInvocationID.x;"
-ROWS = "uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;"
+ROW = " = int(gl_GlobalInvocationID.x);"
+ROWS = "gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x"
 
 
 @pytest.mark.parametrize(("kernel", "strides"), [(light, True), (heavy, False), (long_iterations, False)])
@@ -55,7 +55,7 @@ def test_groups_stand_in_rows_where_one_has_too_few(extent: int, line: str) -> N
 
     array = run.definition.parameters[0].annotation
     assert line in run.source(array, 1, arch=ti.vulkan)
-    assert "unsigned index = blockIdx.x * BLOCK + threadIdx.x;" in run.source(array, 1, arch=ti.cuda)
+    assert "    int i = blockIdx.x * BLOCK + threadIdx.x;\n" in run.source(array, 1, arch=ti.cuda)
 
 
 def test_loops_whose_trip_count_only_the_device_knows_are_grid_stride_loops() -> None:
