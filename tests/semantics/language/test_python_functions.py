@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,13 @@ class Scale:
     def below(x):
         return x - 1
 
+    def __call__(self, x):
+        return self.factor + x
+
+
+def shifted(x, by=1.0, *more, **named):
+    return x + by + sum(more) + named.get("last", 0)
+
 
 def test_functions_methods_and_lambdas(target: str) -> None:
     f, scale = ti.field(ti.f32, 3), Scale(3.0)
@@ -66,6 +74,16 @@ def test_functions_methods_and_lambdas(target: str) -> None:
 
     assert run(2.0).to_list() == [17.0, 10.0, -1.0, 84.0, 3.0, 7.0, 2.0]
     assert f.to_numpy().tolist() == [1.0, 1.0, 1.0]
+
+
+def test_callable_objects_partial_functions_and_defaults(target: str) -> None:
+    scale, part = Scale(3.0), functools.partial(shifted, by=5.0)
+
+    @ti.kernel
+    def run(x: ti.f32) -> ti.types.vector(4, ti.f32):
+        return ti.Vector([scale(x), part(x), shifted(x), shifted(x, 1.0, 3.0, last=4.0)])
+
+    assert run(2.0).to_list() == [5.0, 7.0, 3.0, 10.0]
 
 
 def test_what_a_function_captures(target: str) -> None:

@@ -234,8 +234,11 @@ def _python_call(context: Context, callee: Any, arguments: list[Any], named: dic
     if not _is_pure(callee) or contains_per_iteration(*arguments, named) is not None:
         context.need_copies()
     if any(holds_runtime(value) for value in (*arguments, *named.values())):
-        compiled = _as_func(callee)
+        inner = callee.func if isinstance(callee, partial) else callee
+        compiled = _as_func(inner)
         if compiled is not None:
+            if inner is not callee:
+                arguments, named = [*callee.args, *arguments], {**callee.keywords, **named}
             message = f"The Python function `{name_of(callee)}` gets run-time values, so it is compiled as a `@ti.func`"
             context.warn(message, "decorate it with `@ti.func`")
             return _call_function(context, compiled, arguments, named, node)
@@ -250,12 +253,14 @@ def _python_call(context: Context, callee: Any, arguments: list[Any], named: dic
 
 
 def _as_func(callee: Any) -> Func | BoundFunc | None:
-    """Return the `Func` of a function or method of the program; None for one of Python, NumPy or shadesmith."""
+    """Return the `Func` of a function, method or callable object of the program; None for what is not the program's."""
     if isinstance(callee, MethodType):
         function = _as_func(callee.__func__)
         return BoundFunc(function, callee.__self__) if isinstance(function, Func) else None
     if not isinstance(callee, FunctionType):
-        return None
+        call = getattr(type(callee), "__call__", None)  # noqa: B004 - which function it is, not whether there is one
+        function = _as_func(call) if isinstance(call, FunctionType) else None
+        return BoundFunc(function, callee) if isinstance(function, Func) else None
     root = (callee.__module__ or "").partition(".")[0]
     return None if root in (*sys.stdlib_module_names, "numpy", PACKAGE) and root != "__main__" else Func(callee)
 
