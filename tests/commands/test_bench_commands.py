@@ -81,7 +81,6 @@ def test_tune_prints_its_trials_and_exports_them(command, spec: str, tmp_path) -
     [
         (("bench", "--variant", "tiled"), "has no variant `tiled`"),
         (("bench", "--seconds", "-1"), "--seconds and --margin take numbers of 0 or more"),
-        (("tune",), "has nothing to tune"),
         (("tune", "--limit", "0"), "--limit of 1 or more"),
     ],
 )

@@ -48,8 +48,8 @@ def compile_time_items(context: Context, value: Any, node: ast.AST | None = None
         raise context.error(
             TaichiSyntaxError, f"Cannot loop over {describe_kind(value)}", "give it a range, a list or an ndrange", node
         )
-    elements: list[Any] = context.python(list, islice(value, MAX_ITEMS + 1))
-    if not hasattr(value, "__len__"):
+    elements: list[Any] = context.python(lambda: list(islice(value, MAX_ITEMS + 1)))
+    if not hasattr(type(value), "__len__"):
         _count(context, len(elements), node)
     return elements
 

@@ -152,7 +152,7 @@ class RuntimeValues:
 
     def tensor(self, value: Any, element: Scalar | None = None) -> Statement:
         """Return nested lists of values (or of vectors, as rows) as a tensor; without `element` types promote."""
-        if hasattr(value, "__len__"):
+        if hasattr(type(value), "__len__"):
             self.builder.check_size(len(value))
         rows = [self._row(item) for item in value]
         lengths = {len(row) if isinstance(row, list) else -1 for row in rows}
