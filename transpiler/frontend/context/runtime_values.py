@@ -6,6 +6,7 @@ Input: values of expressions. Output: statements with types, appended to the cur
 from __future__ import annotations
 
 import ast
+from collections.abc import Sized
 from typing import Any
 
 import numpy as np
@@ -152,7 +153,7 @@ class RuntimeValues:
 
     def tensor(self, value: Any, element: Scalar | None = None) -> Statement:
         """Return nested lists of values (or of vectors, as rows) as a tensor; without `element` types promote."""
-        if hasattr(type(value), "__len__"):
+        if isinstance(value, Sized):
             self.builder.check_size(len(value))
         rows = [self._row(item) for item in value]
         lengths = {len(row) if isinstance(row, list) else -1 for row in rows}
