@@ -1,6 +1,6 @@
-// shadesmith 0.1.0, cuda 18df69ca, hand_tuning.py:28:
+// shadesmith 0.1.0, cuda ec79633e, hand_tuning.py:28:
 // multiply(a: ndarray[f32, 2], b: ndarray[f32, 2], c: ndarray[f32, 2])
-// @base c65271c550644f11  digest of the generated source that was edited; keep this line
+// @base 6725d5c156455535  digest of the generated source that was edited; keep this line
 
 #define BLOCK 256
 #define ITEMS 64  // results that a thread computes: 8 x 8

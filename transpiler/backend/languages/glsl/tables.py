@@ -78,7 +78,7 @@ FLOATS: dict[str, Syntax] = {
     "rsqrt": call("inversesqrt"),
     "normal_rsqrt": call("inversesqrt"),
     "normal_sqrt": call("sqrt"),
-    "normal_reciprocal": custom("1 / {0}", MULTIPLY, 15),
+    "normal_reciprocal": custom("$1 / {0}", MULTIPLY, 15),
     "isnan": call("is_nan_$t"),
     "isinf": call("is_inf_$t"),
     **{name: call(name) for name in ("abs", "sign", *MATH_H)},
@@ -152,6 +152,7 @@ UNSIGNED: dict[str, Syntax] = {
 }
 
 ZERO = {"u8": "uint8_t(0)", "u16": "uint16_t(0)", "u32": "0u", "u64": "0ul"}
+ONE = {"f16": "float16_t(1)"}
 
 VIA_I32 = frozenset(
     {"floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plain_mod", "pow", "biased_min", "biased_max", "lowest_bit"}
@@ -190,6 +191,7 @@ def _fill(syntax: Syntax, type: Scalar) -> Syntax:
     if "$" not in template:
         return syntax
     template = template.replace("$t", type.name).replace("$T", TYPES[type.name]).replace("$0", ZERO.get(type.name, "0"))
+    template = template.replace("$1", ONE.get(type.name, "1"))
     mask = f"{type.bits - 1}"
     if type.bits < 32:
         mask = f"{TYPES[type.name]}({mask})"

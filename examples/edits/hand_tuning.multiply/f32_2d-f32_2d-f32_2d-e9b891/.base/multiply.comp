@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 571f98ba, hand_tuning.py:28:
+// shadesmith 0.1.0, vulkan 038210ab, hand_tuning.py:28:
 // multiply(a: ndarray[f32, 2], b: ndarray[f32, 2], c: ndarray[f32, 2])
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -23,19 +23,15 @@ layout(push_constant, scalar) uniform Args {
 #define c(i, j) args.c_data.v[(i) * args.c_n1 + (j)]
 
 // hand_tuning.py:29  for i, j in c:
-void task(int i, int j) {
+void main() {
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index >= uint(args.c_n0) * uint(args.c_n1)) return;
+    int i = int(index / args.c_n1), j = int(index % args.c_n1);
     float total = 0.0;  // :30
     // hand_tuning.py:31  for k in range(a.shape[1]):
     for (int k = 0; k < args.a_n1; k++) {
         total += a(i, k) * b(k, j);  // :32
     }
     c(i, j) = total;  // :33
-}
-
-void main() {
-    // an axis of the grid has at most 65,535 groups; the others are in further rows
-    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index < uint(args.c_n0) * uint(args.c_n1)) {
-        task(int(index / args.c_n1), int(index % args.c_n1));
-    }
 }

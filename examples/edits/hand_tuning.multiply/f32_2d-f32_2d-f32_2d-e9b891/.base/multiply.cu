@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 18df69ca, hand_tuning.py:28:
+// shadesmith 0.1.0, cuda ec79633e, hand_tuning.py:28:
 // multiply(a: ndarray[f32, 2], b: ndarray[f32, 2], c: ndarray[f32, 2])
 
 #define BLOCK 128
@@ -18,18 +18,14 @@ struct Args {
 #define c(i, j) args.c_data[(long long)(i) * args.c_n1 + (j)]
 
 // hand_tuning.py:29  for i, j in c:
-__device__ inline void task(const Args &args, int i, int j) {
+extern "C" __global__ void __launch_bounds__(BLOCK) multiply_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index >= unsigned(args.c_n0) * unsigned(args.c_n1)) return;
+    int i = index / args.c_n1, j = index % args.c_n1;
     float total = 0.0f;  // :30
     // hand_tuning.py:31  for k in range(a.shape[1]):
     for (int k = 0; k < args.a_n1; k++) {
         total += a(i, k) * b(k, j);  // :32
     }
     c(i, j) = total;  // :33
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) multiply_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index < unsigned(args.c_n0) * unsigned(args.c_n1)) {
-        task(args, int(index / args.c_n1), int(index % args.c_n1));
-    }
 }
