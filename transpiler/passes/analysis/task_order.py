@@ -68,13 +68,12 @@ def may_be_crossed(task: Task) -> bool:
 
     The task neither fails nor prints, and reads no counter of a sparse tree.
     """
-    plain = (GlobalStore, AtomicOp, LocalStore)
-    return all(
-        not statement.function.is_ordered
-        if isinstance(statement, Call)
-        else isinstance(statement, plain)
-        or not isinstance(statement, POOLS)
-        and not statement.EFFECT & (Effect.WRITE | Effect.FENCE)
-        for root in task.roots()
-        for statement in walk(root)
-    )
+    return all(_may_be_crossed(statement) for root in task.roots() for statement in walk(root))
+
+
+def _may_be_crossed(statement: Statement) -> bool:
+    if isinstance(statement, Call):
+        return not statement.function.is_ordered
+    if isinstance(statement, (GlobalStore, AtomicOp, LocalStore)):
+        return True
+    return not (isinstance(statement, POOLS) or statement.EFFECT & (Effect.WRITE | Effect.FENCE))

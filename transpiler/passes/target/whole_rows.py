@@ -82,12 +82,21 @@ def _end_of_row(loop: RangeFor) -> Statement | None:
     start, end = loop.starts[-1], loop.ends[-1]
     if not (isinstance(start, Const) and 0 <= start.value <= MARGIN and is_const(loop.steps[-1], 1)):
         return None
-    while isinstance(end, Operation) and end.op == "sub" and isinstance(left := end.operands[1], Const):
-        if not 0 <= left.value <= MARGIN:
+    length = length_less(end)
+    if length is None or (length[0] is end and is_const(start, 0)):
+        return None
+    extent = length[0]
+    return extent if isinstance(extent.array, Array) and extent.axis == extent.array.ndim - 1 > 0 else None
+
+
+def length_less(bound: Statement) -> tuple[ArrayShape, int] | None:
+    """Return an ndarray's length and what is subtracted from it, None for another bound, of which less may wrap."""
+    less = 0
+    while isinstance(bound, Operation) and bound.op == "sub" and isinstance(number := bound.operands[1], Const):
+        if not 0 <= number.value <= MARGIN:
             return None
-        end = end.operands[0]
-    is_length = isinstance(end, ArrayShape) and isinstance(end.array, Array) and end.axis == end.array.ndim - 1 > 0
-    return end if is_length and not (end is loop.ends[-1] and is_const(start, 0)) else None
+        bound, less = bound.operands[0], less + int(number.value)
+    return (bound, less) if isinstance(bound, ArrayShape) else None
 
 
 def _extend(task: Task, loop: RangeFor, length: Statement) -> None:

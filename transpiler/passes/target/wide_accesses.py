@@ -38,7 +38,7 @@ from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, Type, i32, parts_of, u1
 from ...options import MAX_ITERATIONS
 from ..context import PassContext
-from .whole_rows import MARGIN, plan_of_whole_rows
+from .whole_rows import length_less, plan_of_whole_rows
 from .widenable import COUNTS, WIDTH, Plan, comparisons, plan_of
 
 
@@ -130,21 +130,11 @@ def _for_all(builder: Builder, test: Operation, plan: Plan) -> Statement:
     first, second = test.operands
     is_upper = (first in plan.shifts) == (test.op in ("lt", "le"))
     by = plan.lanes - 1 if is_upper else 0
-    if is_upper and test.op == "lt" and (length := _length_less(second)) and plan.shifts[first] >= -by:
+    if is_upper and test.op == "lt" and (length := length_less(second)) and plan.shifts[first] >= -by:
         extent, less = length[0], length[1] + by + plan.shifts[first]
         return builder.op("lt", _index(builder, plan), builder.op("sub", builder.again(extent), builder.const(less)))
     found = [_shifted(builder, operand, plan, by) if operand in plan.shifts else operand for operand in (first, second)]
     return builder.op(test.op, *found)
-
-
-def _length_less(bound: Statement) -> tuple[ArrayShape, int] | None:
-    """Return an ndarray's length and what is subtracted from it, None for another bound, of which less may wrap."""
-    less = 0
-    while isinstance(bound, Operation) and bound.op == "sub" and isinstance(number := bound.operands[1], Const):
-        if not 0 <= number.value <= MARGIN:
-            return None
-        bound, less = bound.operands[0], less + int(number.value)
-    return (bound, less) if isinstance(bound, ArrayShape) else None
 
 
 def _shifted(builder: Builder, index: Statement, plan: Plan, by: int) -> Statement:
