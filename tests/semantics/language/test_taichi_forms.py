@@ -99,6 +99,23 @@ def test_dict_comprehensions_and_structs_of_dictionaries(target: str) -> None:
         S({"z": 1})
 
 
+def test_methods_of_matrices_are_called_through_their_class(target: str) -> None:
+    known = ti.Vector([1.0, 0.0, 2.0])
+
+    @ti.kernel
+    def compute(x: ti.f32, out: ti.types.ndarray(dtype=ti.f32, ndim=1)):
+        a, b = ti.Vector([x, 2.0, 3.0]), ti.Vector([4.0, 4.0, 4.0])
+        m = ti.Matrix([[1.0, x], [3.0, 5.0]])
+        out[0] = ti.Matrix.dot(a, b) + ti.Vector.dot(known, a)
+        out[1] = ti.Matrix.outer_product(a, b)[1, 2] + ti.Vector.cross(a, known).y
+        out[2] = ti.Matrix.determinant(m) + ti.Matrix.transpose(m)[0, 1] + ti.Vector.norm_sqr(a)
+        out[3] = ti.cast(ti.Matrix.cast(a, ti.i32).sum(), ti.f32) + ti.Matrix.norm(known)
+
+    out = np.zeros(4, np.float32)
+    compute(1.5, out)
+    assert np.allclose(out, [26 + 7.5, 8 + 0.0, 0.5 + 3 + 15.25, 6 + np.sqrt(5)])
+
+
 def test_columns_are_vectors_for_numpy(target: str) -> None:
     column, vector = ti.Matrix.field(3, 1, ti.f32, 2), ti.Vector.field(3, ti.f32, 2)
     values = np.arange(6, dtype=np.float32).reshape(2, 3)

@@ -102,6 +102,8 @@ def build_call(context: Context, node: ast.Call) -> Any:
             return call_method(context, callee, arguments, named)
         with naming_operands(node.func.value, node.args[0]):
             return call_method(context, callee, arguments, named)
+    if arguments and _is_method_of_matrices(callee) and any(map(holds_runtime, arguments)):
+        return call_method(context, Method(arguments[0], callee.__name__), arguments[1:], named)
     atomic = _lookup(ATOMIC_OF, callee)
     if atomic is not None:
         return _atomic(context, node, atomic, arguments)
@@ -161,6 +163,11 @@ def _callable(callee: Any) -> Any:
     callee = as_bound(callee)
     call = getattr(type(callee), "__call__", None)  # noqa: B004 - which function it is, not whether there is one
     return BoundFunc(call, callee) if isinstance(call, Func) else callee
+
+
+def _is_method_of_matrices(callee: Any) -> bool:
+    """Return whether `callee` is a method taken from the class, as in `ti.Matrix.dot(a, b)`."""
+    return isinstance(callee, FunctionType) and Matrix.__dict__.get(callee.__name__) is callee
 
 
 def _is_hashable(value: Any) -> bool:
