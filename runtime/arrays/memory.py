@@ -383,10 +383,10 @@ def received(target: Any, source: Any) -> bool:
     They are dense and have one number type, and both devices are GPUs.
     """
     receive = getattr(target.session.device, "receive", None)
-    if receive is None or not source.mirrored or target.view.dtype != source.view.dtype:
+    to, start = target.byte_range, source.byte_range
+    if receive is None or to is None or start is None or not source.mirrored:
         return False
-    to, start = getattr(target, "byte_range", None), getattr(source, "byte_range", None)
-    if to is None or start is None or to[2] != start[2]:
+    if to[2] != start[2] or target.view.dtype != source.view.dtype:
         return False
     start[0].refresh_lazily()
     start[0].flush()
@@ -421,6 +421,8 @@ class MemberMemory:
     """The memory of one member of every element, with the interface of `Memory`; `whole` owns it. path: to it."""
 
     __slots__ = ("element", "path", "whole")
+    byte_range = None
+    """As `Memory.byte_range`; other members are between those of the elements."""
 
     def __init__(self, whole: Memory, path: tuple[Step, ...], element: Type) -> None:
         self.whole, self.path, self.element = whole, path, element

@@ -23,6 +23,8 @@ class SplitMemory:
     allocation = None
     mirrored = True
     """As in `Memory`: there is no view of the whole that others could copy from."""
+    byte_range = None
+    """As `Memory.byte_range`: the bytes of each part are in memory of its own."""
 
     def __init__(self, parts: Mapping[Step, Any], element: Type, shape: tuple[int, ...]) -> None:
         self.parts, self.element, self.shape = dict(parts), element, shape

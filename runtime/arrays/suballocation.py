@@ -43,6 +43,11 @@ class SuballocatedMemory(ABC):
         return self.whole.allocation
 
     @property
+    def byte_range(self) -> tuple[Memory, int, int] | None:
+        """As `Memory.byte_range`: None, since the elements of others may be between these."""
+        return None
+
+    @property
     def is_freed(self) -> bool:
         """As `Memory.is_freed`."""
         return self.whole.is_freed

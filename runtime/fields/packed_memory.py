@@ -21,7 +21,7 @@ class PackedMemory:
     allocation = None
     mirrored = True
     partial = True
-    locate = locate_to_store = None
+    locate = locate_to_store = byte_range = None
 
     def __init__(self, words: Any, packing: Packing, shape: tuple[int, ...]) -> None:
         self.words, self.packing, self.shape = words, packing, shape
