@@ -3,10 +3,11 @@
     python benchmarks/poisson.py                            # shadesmith
     python benchmarks/poisson.py --taichi PYTHON            # and Taichi, of the Python that has it
 
-Prints for each size, type and solver the seconds for building the matrix, for factors and for the solution, and two
-residuals in the norm of maxima. The first is |A x - b| for b = 1, of which the least that a rounded x can have grows
-with |A| |x|; the second is the backward error |A x - b| / (|A| |x| + |b|), of the order of the type's rounding for a
-solver that is stable. Conjugate gradients run for the small size only: they have no limit of their own below that.
+The equation is -laplace(u) = 1 in the unit square with u = 0 at its sides: A x = h * h, with h = 1 / (n + 1) and A of
+4 and -1. Prints for each size, type and solver the seconds for building the matrix, for factors and for the solution,
+and what is left of A x - b, computed in f64: its largest element, its length as a part of that of b, and the backward
+error, its largest element as a part of |A| |x| + |b| in the norm of maxima. Rounding the exact x to its type leaves
+about 1e-3 (f32) and 3e-12 (f64) of b's length for 512 x 512 points; no solver can have less but by luck.
 """
 
 import argparse
@@ -18,7 +19,7 @@ import time
 
 
 def solve(ti, n: int, dtype, kind: str) -> dict[str, float]:
-    """Return times and residuals of -laplace(x) = 1 on n x n points."""
+    """Return times and residuals of -laplace(u) = 1 on n x n points inside of the unit square."""
     import numpy as np
 
     @ti.kernel
@@ -43,7 +44,7 @@ def solve(ti, n: int, dtype, kind: str) -> dict[str, float]:
     assemble(builder, n)
     matrix = builder.build(dtype=dtype)
     built = time.perf_counter()
-    b = np.ones(n * n, number)
+    b = np.full(n * n, 1 / (n + 1) ** 2, number)
     if kind == "CG":
         solver = ti.linalg.SparseCG(matrix, b, max_iter=20 * n, atol=1e-6 if dtype == ti.f32 else 1e-12)
         factored = built
@@ -57,10 +58,12 @@ def solve(ti, n: int, dtype, kind: str) -> dict[str, float]:
     end = time.perf_counter()
     grid = np.pad(np.asarray(x, np.float64).reshape(n, n), 1)
     ax = 4 * grid[1:-1, 1:-1] - grid[:-2, 1:-1] - grid[2:, 1:-1] - grid[1:-1, :-2] - grid[1:-1, 2:]
-    residual = np.abs(ax - 1).max()
+    residual = ax - float(b[0])
+    largest = np.abs(residual).max()
     return {
-        "build": built - start, "factorize": factored - built, "solve": end - factored,
-        "residual": residual, "backward error": residual / (8 * np.abs(grid).max() + 1),
+        "build": built - start, "factorize": factored - built, "solve": end - factored, "residual": largest,
+        "relative": np.linalg.norm(residual) / np.linalg.norm(b.astype(np.float64)),
+        "backward error": largest / (8 * np.abs(grid).max() + float(b[0])),
     }  # fmt: skip
 
 
@@ -80,8 +83,6 @@ def main() -> None:
     for n in options.sizes:
         for dtype in (ti.f32, ti.f64):
             for kind in options.kinds:
-                if kind == "CG" and n > 64:
-                    continue
                 row = solve(ti, n, dtype, kind)
                 name = "f32" if dtype == ti.f32 else "f64"
                 shown = "  ".join(f"{key} {value:9.3g}" for key, value in row.items())

@@ -48,6 +48,7 @@ class SparseMatrix:
         content = sm if sm is not None else ((n or 0), (m if m else n or 0))
         self.matrix = sparse.csr_array(content, dtype=self.dtype.numpy)
         self.n, self.m = self.matrix.shape
+        self.copies = on_cuda.DeviceCopies()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -95,7 +96,7 @@ class SparseMatrix:
             if self.m != other.shape[0]:
                 shapes = f"({self.n}, {self.m}) and vector ({other.shape})"
                 raise TaichiRuntimeError(f"Dimension mismatch between sparse matrix {shapes}")
-            on_device = on_cuda.product(self.matrix, other)
+            on_device = on_cuda.product(self.copies, self.matrix, other)
             if on_device is not None:
                 return on_device
             product = self.matrix @ (other if isinstance(other, np.ndarray) else other.to_numpy())

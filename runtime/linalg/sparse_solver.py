@@ -16,6 +16,7 @@ from ..arrays.dense_array import DenseArray
 from ..arrays.ndarray import ScalarNdarray
 from ..session.tracebacks import hides_own_frames
 from . import on_cuda
+from .iterations import conjugate_gradients, refined
 from .sparse_matrix import SparseMatrix, as_ndarray, scipy_module
 
 TYPES = ["LLT", "LDLT", "LU"]
@@ -53,6 +54,8 @@ class SparseSolver:
         self.matrix: SparseMatrix | None = None
         self.dtype, self._type, self._ordering = scalar_of(dtype), solver_type, ordering
         self._factors: Any = None
+        self._factored: Any = None
+        self._copies = on_cuda.DeviceCopies()
 
     def compute(self, sparse_matrix: SparseMatrix) -> None:
         """Factorize a matrix; `info` tells whether that succeeded."""
@@ -77,7 +80,8 @@ class SparseSolver:
             raise TaichiRuntimeError(f"a solver takes a square matrix, found shape {sparse_matrix.shape}")
         symmetric = self._type != "LU"
         options = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}} if symmetric else {}
-        columns = sparse_matrix.matrix.astype(np.float64).tocsc()
+        self._factored = sparse_matrix.matrix.astype(np.float64)  # `A[i, j] = v` would give the matrix another one
+        columns = self._factored.tocsc()
         try:
             self._factors = scipy_module("linalg").splu(columns, permc_spec=ORDERINGS[self._ordering], **options)
         except RuntimeError:  # the matrix is singular: `info` tells
@@ -96,10 +100,10 @@ class SparseSolver:
         vector = _vector(b)
         if vector is None:
             raise TaichiRuntimeError(f"The parameter type: {type(b)} is not supported in linear solvers for now.")
-        on_device = on_cuda.solution(self, self._factors, b)
+        on_device = on_cuda.solution(self._copies, self._factored, self._factors, b)
         if on_device is not None:
             return on_device
-        x = self._factors.solve(vector.astype(np.float64)).astype(self.dtype.numpy)
+        x = refined(self._factored, self._factors.solve, vector.astype(np.float64)).astype(self.dtype.numpy)
         return as_ndarray(x, b.dtype) if isinstance(b, ScalarNdarray) else x
 
     def info(self) -> bool:
@@ -141,25 +145,14 @@ class SparseCG:
 
         The solution is a NumPy array, on CUDA an ndarray if b is one, as in Taichi.
         """
-        found = on_cuda.conjugate_gradients(self.matrix.matrix, self.b, self.x0, self.atol, self.max_iter)
+        matrix = self.matrix.matrix
+        found = on_cuda.conjugate_gradients(self.matrix.copies, matrix, self.b, self.x0, self.atol, self.max_iter)
         if found is not None:
             return found
-        matrix, b = self.matrix.matrix.astype(np.float64), _vector(self.b).astype(np.float64)
-        start = _vector(self.x0)
-        x = np.zeros(matrix.shape[1]) if start is None else start.astype(np.float64)
-        r = b - matrix @ x
-        p, old, goal = r.copy(), float(r @ r), self.atol * float(np.linalg.norm(b))
-        for _ in range(self.max_iter):
-            if old**0.5 <= goal:
-                break
-            along = matrix @ p
-            alpha = old / float(p @ along)
-            x += alpha * p
-            r -= alpha * along
-            new = float(r @ r)
-            p = r + new / old * p
-            old = new
-        return x.astype(self.dtype.numpy), old**0.5 <= goal
+        b, start = _vector(self.b).astype(np.float64), _vector(self.x0)
+        begin = np.zeros(matrix.shape[1]) if start is None else start.astype(np.float64)
+        x, is_reached = conjugate_gradients(matrix.astype(np.float64), b, begin, self.atol, self.max_iter)
+        return x.astype(self.dtype.numpy), is_reached
 
 
 def _check_matrix(value: Any) -> None:

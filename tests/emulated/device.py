@@ -21,6 +21,7 @@ from shadesmith.runtime.devices.cuda import device as cuda
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from shadesmith.transpiler.passes.target import wrapping
 
+from . import sparse
 from .compiler import CHECKS, OPTIMISED, Refused, compile_source, line_of, runtime
 
 
@@ -205,14 +206,19 @@ def cupy() -> SimpleNamespace:
         Stream=Stream,
         ExternalStream=Stream,
         get_elapsed_time=lambda begin, end: 0.0,
+        Device=lambda: SimpleNamespace(id=0),
     )
     pool = SimpleNamespace(free_all_blocks=_nothing)
     functions_of_arrays = {
         name: getattr(np, name) for name in ("cumsum", "cumprod", "sum", "prod", "amax", "amin", "argsort")
     }
     return SimpleNamespace(
-        cuda=of_cuda, get_default_memory_pool=lambda: pool, ndarray=view_of_memory, **functions_of_arrays
+        cuda=of_cuda, get_default_memory_pool=lambda: pool, ndarray=view_of_memory, zeros=_zeros, **functions_of_arrays
     )
+
+
+def _zeros(shape: Any, dtype: Any) -> View:
+    return np.zeros(shape, dtype).view(View)
 
 
 class EmulatedDevice(cuda.CudaDevice):
@@ -257,5 +263,6 @@ def install(optimised: bool = bool(os.environ.get("EMULATED_OPTIMISED"))) -> Non
     FLAGS[0] = OPTIMISED if optimised else CHECKS
     if not optimised:
         wrapping.unobserved = lambda kernel: set()  # type: ignore[assignment]
+    sparse.install()
     cuda.open_device = open_device
     cuda.compile_cubin = compile_for_host

@@ -147,9 +147,12 @@ def test_vectors_in_memory_of_the_device(target: str, dtype: Any) -> None:
 @needs_scipy
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("n", [64, 512])
-@pytest.mark.parametrize("kind", ["LLT", "LDLT", "LU"])
+@pytest.mark.parametrize("kind", ["LLT", "LDLT", "LU", "CG"])
 def test_poissons_equation(n: int, kind: str) -> None:
-    """The backward error is of the order of the rounding of x, which alone makes |A x - b| 0.006 for f32 and 512."""
+    """-laplace(u) = 1 in the unit square: A x = h * h. What is left of it is less than 1e-6 (f32) and 1e-12 (f64).
+
+    As a part of b's length more is left by rounding x to its type, which is known for the x of long doubles.
+    """
     ti.init(arch=ti.cpu, log_level=ti.ERROR)
 
     @ti.kernel
@@ -161,15 +164,55 @@ def test_poissons_equation(n: int, kind: str) -> None:
                 if 0 <= i + a < n and 0 <= j + b < n:
                     A[row, row + a * n + b] += -1.0
 
-    for dtype, tolerance in ((ti.f32, 1e-6), (ti.f64, 1e-12)):
+    def rest_of(x: Any, b: float) -> Any:
+        grid = np.pad(np.asarray(x, np.longdouble).reshape(n, n), 1)
+        return 4 * grid[1:-1, 1:-1] - grid[:-2, 1:-1] - grid[2:, 1:-1] - grid[1:-1, :-2] - grid[1:-1, 2:] - b
+
+    for dtype, tolerance, rounding in ((ti.f32, 1e-6, 1e-7), (ti.f64, 1e-12, 2e-16)):
         builder = ti.linalg.SparseMatrixBuilder(n * n, n * n, max_num_triplets=5 * n * n, dtype=dtype)
         fill(builder, n)
-        solver = ti.linalg.SparseSolver(dtype, kind)
-        solver.compute(builder.build(dtype=dtype))
-        x = solver.solve(np.ones(n * n, dtype.numpy))
-        grid = np.pad(np.asarray(x, np.float64).reshape(n, n), 1)
-        product = 4 * grid[1:-1, 1:-1] - grid[:-2, 1:-1] - grid[2:, 1:-1] - grid[1:-1, :-2] - grid[1:-1, 2:]
-        assert np.abs(product - 1).max() / (8 * np.abs(grid).max() + 1) < tolerance
+        matrix, b = builder.build(dtype=dtype), np.full(n * n, 1 / (n + 1) ** 2, dtype.numpy)
+        if kind == "CG":
+            x, reached = ti.linalg.SparseCG(matrix, b, max_iter=20 * n, atol=tolerance).solve()
+            assert reached
+        else:
+            solver = ti.linalg.SparseSolver(dtype, kind)
+            solver.compute(matrix)
+            x = solver.solve(b)
+        rest = rest_of(x, b[0])
+        assert x.dtype == dtype.numpy and np.abs(rest).max() < tolerance
+        # of 8 |x| an element has half a unit in the last place; they are independent of each other
+        limit = tolerance if kind == "CG" else 0
+        assert np.linalg.norm(rest) / n < limit * b[0] + rounding * 8 * np.abs(x).max()
+
+
+@needs_scipy
+def test_matrices_and_vectors_of_any_kind_are_solved_on_the_host_or_the_device(target: str) -> None:
+    """Several right-hand sides, no element but zeros, a start that is the solution, no step that is possible."""
+    dense = np.array([[4.0, 1.0], [1.0, 3.0]])
+    a, solver = ti.linalg.SparseMatrix(sm=dense, dtype=ti.f64), ti.linalg.SparseSolver(ti.f64, "LU")
+    solver.compute(a)
+    a[0, 0] = 8.0  # the factors are those of the matrix before
+    right = ti.ndarray(ti.f64, (2, 3))
+    right.from_numpy(np.arange(6.0).reshape(2, 3))
+    assert np.allclose(dense @ solver.solve(right).to_numpy(), right.to_numpy(), atol=1e-14)
+    assert np.allclose((a @ right).to_numpy(), (dense + np.diag([4, 0])) @ right.to_numpy())
+    b = ti.ndarray(ti.f64, 2)
+    b.from_numpy(np.array([9.0, 4.0]))
+    exact = solver.solve(b)
+    assert np.abs(dense @ exact.to_numpy() - b.to_numpy()).max() < 1e-14
+    zeros = ti.linalg.SparseMatrix(2, 2, dtype=ti.f64)
+    assert not (zeros @ b).to_numpy().any()
+    solution = ti.ndarray(ti.f64, 2)
+    solution.fill(1)
+    for matrix, x0, steps, expected in (
+        (ti.linalg.SparseMatrix(sm=np.diag([9.0, 4.0]), dtype=ti.f64), solution, 5, True),
+        (ti.linalg.SparseMatrix(sm=np.eye(2), dtype=ti.f64), None, 0, False),
+        (ti.linalg.SparseMatrix(sm=np.array([[0.0, 4.0], [-4.0, 0.0]]), dtype=ti.f64), None, 5, False),
+    ):  # fmt: skip
+        x, reached = ti.linalg.SparseCG(matrix, b, x0, max_iter=steps, atol=1e-12).solve()
+        x = x if isinstance(x, np.ndarray) else x.to_numpy()
+        assert reached is expected and np.isfinite(x).all()
 
 
 @needs_scipy
