@@ -413,9 +413,7 @@ class MatrixArray(DenseArray):
             index = self.index_of(key)
         except SliceRequested:
             return self.sliced(key)
-        entries = self.read_item(index).view(Entries)
-        entries.owner = (self, index)
-        return wrap(entries)
+        return wrap(Entries.of(self.read_item(index), (self, index)))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.write_item(self.index_of(key, False), self._packed_element(value))
@@ -457,10 +455,28 @@ class MatrixArray(DenseArray):
 class Entries(np.ndarray[Any, Any]):
     """The components of one element read from an array: a copy, whose changes are written to the array too.
 
-    owner: the array and the index. Results of arithmetic are plain arrays.
+    They are Python's numbers, as in Taichi, so what a program computes with them is not rounded to the array's type.
+    owner: the array, or the struct of an array, and the index or name. Results of arithmetic are plain arrays.
     """
 
-    owner: tuple[MatrixArray, tuple[int, ...]] | None = None
+    owner: tuple[Any, Any] | None = None
+
+    @classmethod
+    def of(cls, components: Array, owner: tuple[Any, Any]) -> Entries:
+        """Return a copy of `components` that writes its changes to `owner`."""
+        number: type[np.number[Any]] = np.float64 if components.dtype.kind == "f" else np.int64
+        if components.dtype == np.uint64 and components.max() > np.iinfo(np.int64).max:
+            number = np.uint64
+        entries = components.astype(number).view(cls)
+        entries.owner = owner
+        return entries
+
+    def __getitem__(self, key: Any) -> Any:
+        value = super().__getitem__(key)
+        return value.item() if isinstance(value, np.generic) else value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist()) if self.ndim == 1 else super().__iter__()
 
     def __setitem__(self, key: Any, value: Any) -> None:
         super().__setitem__(key, value)

@@ -167,9 +167,7 @@ class Entries(MutableMapping[str, Any]):
         value = self._struct_view()[name]
         if isinstance(type_, Scalar):
             return value.item()
-        components = value.copy().view(Components)
-        components.owner = (self, name)
-        return wrap(components)
+        return wrap(Components.of(value, (self, name)))
 
     def __setitem__(self, name: str, value: Any) -> None:
         memory: Any = self.array.memory

@@ -156,3 +156,25 @@ def test_a_vector_is_a_matrix() -> None:
 def test_refusals(call, error, text) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+def test_components_of_elements_are_pythons_numbers(target: str) -> None:
+    """As in Taichi: what a program computes with them in Python is not rounded to the type of the array."""
+    pair = ti.types.struct(a=ti.f32, b=ti.math.ivec2)
+    x, i, u = ti.Vector.field(2, ti.f32, 2), ti.Vector.field(2, ti.i32, 2), ti.Vector.field(2, ti.u64, 1)
+    s, m = pair.field(shape=2), ti.Matrix.ndarray(2, 2, ti.f16, 1)
+    x[0], i[0], u[0], m[0] = [0.1, 0.25], [3, 7], [2**63, 1], [[1, 2], [3, 4]]
+    s[1] = pair(a=0.5, b=[70000, 2])
+
+    assert [type(value) for value in (x[0][0], x[0].y, *x[0], m[0][1, 0])] == [float] * 5
+    assert [type(value) for value in (i[0][0], i[0].y, *i[0], s[1].b.x, s[1].b[1], u[0][1])] == [int] * 7
+    assert x[0][0] == float(np.float32(0.1)) and x[0][0] * 1e-30 * 1e-30 > 0
+    assert i[0][0] * 3000000000 == 9000000000 and i[0].y << 40 == 7 << 40 and s[1].b.x ** 2 == 4900000000
+    assert (i[0] * 3000000000).to_numpy().tolist() == [9000000000, 21000000000]
+    assert u[0][0] == 2**63 and (u[0] // 2).to_numpy().tolist() == [2**62, 0]
+    assert x[0].norm() == np.hypot(float(np.float32(0.1)), 0.25) and repr([i[0][0], m[0][0, 1]]) == "[3, 2.0]"
+
+    element = i[0]
+    element[0] = 2**31 + 5  # wraps when it is stored
+    i[0][1] *= 3
+    assert i[0].to_list() == [-(2**31) + 5, 21]
