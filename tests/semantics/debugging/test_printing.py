@@ -45,6 +45,18 @@ def test_constants_read_as_values_do(capfd):
     assert shown(capfd) == "3 2.500000 -1 100000002004087734272.000000 1 text %d {} \\ [1.000000, 2.000000]\n"
 
 
+def test_constants_of_f16_are_rounded(target, capfd):
+    """glslang folds `float(0.1hf)` to .1, which is no number of f16."""
+
+    @ti.kernel
+    def run(x: ti.f32):
+        half = ti.f16(0.1)
+        print(half, ti.Vector([0.1, 0.7], ti.f16), ti.Vector([0.1, x], ti.f16), half if x < 9 else ti.cast(x, ti.f16))
+
+    run(1.5)
+    assert shown(capfd) == "0.099976 [0.099976, 0.700195] [0.099976, 1.500000] 0.099976\n"
+
+
 def test_infinity_and_nan(capfd):
     @ti.kernel
     def run(a: ti.types.ndarray(ti.f32, 1)):

@@ -18,8 +18,9 @@ from typing import Any
 
 from ...ir.functions import Call
 from ...ir.nodes import Statement
-from ...ir.statements import CHECKS, Assert, Const, IndexCheck, Print, Record, scalar_type
-from ...ir.types import Scalar, Tensor, Type, i32, u32
+from ...ir.statements import CHECKS, Assert, Const, IndexCheck, MatrixInit, Print, Record, scalar_type
+from ...ir.types import Scalar, Tensor, Type, f16, f32, i32, u32
+from ..languages.common.literals import literal
 from ..languages.common.syntax import element_syntax
 from ..languages.common.syntax_forms import SHIFT
 from ..module.record_sites import WORD_TYPES
@@ -141,17 +142,28 @@ def stop_after_failure(p: Statements, task: int) -> None:
 def _scalars(e: Expressions, value: Any) -> list[tuple[str, str]]:
     """Return the type and the source of each scalar of a value."""
     kind: Type = value.type
+    if _is_short_float(value):
+        return [("f32", literal(e.language, f32, value.value).template)]
     rendered = e.of(value)
     if isinstance(kind, Scalar):
         return [_scalar(e, kind, rendered.source)]
     assert isinstance(kind, Tensor), "the frontend prints structs by their members"
     scalars = []
-    for indices in _all_indices(kind.shape):
+    elements = value.elements if isinstance(value, MatrixInit) else [None] * kind.size
+    for indices, element in zip(_all_indices(kind.shape), elements, strict=True):
+        if element is not None and _is_short_float(element):
+            scalars += _scalars(e, element)
+            continue
         syntax = element_syntax(e.language, kind, indices)
         e.use(syntax)
         owner = rendered.source if rendered.precedence == 16 else f"({rendered.source})"
         scalars.append(_scalar(e, kind.element, syntax.format(owner)))
     return scalars
+
+
+def _is_short_float(value: Statement) -> bool:
+    """Return whether `value` is a number of f16: glslang makes .1 of `float(0.1hf)`, so such a number is printed as f32."""
+    return isinstance(value, Const) and value.type is f16
 
 
 def _all_indices(shape: tuple[int, ...]) -> list[list[int]]:
