@@ -162,7 +162,7 @@ def _scalars(e: Expressions, value: Any) -> list[tuple[str, str]]:
 
 
 def _is_short_float(value: Statement) -> bool:
-    """Return whether `value` is a number of f16: glslang makes .1 of `float(0.1hf)`, so such a number is printed as f32."""
+    """Return whether `value` is a number of f16, which is printed as f32: glslang makes .1 of `float(0.1hf)`."""
     return isinstance(value, Const) and value.type is f16
 
 
