@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from weakref import WeakSet, ref
-
-import numpy as np
 
 from ...transpiler.errors import TaichiRuntimeTypeError, warn_user
 from ...transpiler.frontend.source.specialization import (
@@ -34,7 +31,7 @@ from .access_sets import FindAccessSet, access_set_function
 from .arguments.captured import Constants, captured_constants
 from .arguments.identities import objects_in, weak_reference
 from .arguments.owners import check_captured
-from .arguments.packing import fits_struct, flatten, flatten_struct, result_value, return_types
+from .arguments.packing import fits_struct, flatten, flatten_struct, is_number, result_value, return_types
 from .launcher import LaunchHooks, Packed, make_launcher, make_packer
 from .printing import Reports
 from .stale_globals import watch
@@ -174,9 +171,10 @@ class Instance:
         if not isinstance(argument, ScalarArgument):
             return True
         if isinstance(argument.type, Tensor):
-            return _size_of(value) == argument.type.size and all(isinstance(n, Real) for n in flatten(value))
+            element = argument.type.element
+            return _size_of(value) == argument.type.size and all(is_number(element, n) for n in flatten(value))
         assert isinstance(argument.type, Scalar)
-        return isinstance(value, Real if argument.type.is_float else (Integral, np.bool_))
+        return is_number(argument.type, value)
 
     def writes(self, position: int) -> bool:
         """Return whether the kernel writes the array that is argument number `position`."""

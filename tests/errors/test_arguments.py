@@ -27,6 +27,11 @@ def vector(v: ti.math.vec3):
 
 
 @ti.kernel
+def integers(v: ti.math.ivec2, s: ti.types.struct(a=ti.i32, b=ti.math.ivec2)) -> ti.i32:
+    return v.sum() + s.a + s.b.sum()
+
+
+@ti.kernel
 def array(grid: ti.types.ndarray(dtype=ti.f32, ndim=2)):
     for I in ti.grouped(grid):
         grid[I] = 1.0
@@ -58,6 +63,15 @@ SYNTAX, MISFIT = ti.TaichiSyntaxError, ti.TaichiRuntimeTypeError
 CASES: list[tuple[str, type[Exception], str, Callable[[], Any]]] = [
     ("too_few", SYNTAX, "Missing argument `second`", lambda: scalars(1)),
     ("too_many", SYNTAX, "takes 2, found 3", lambda: scalars(1, 2, 3)),
+    ("float_in_list", MISFIT, "`v` of kernel `integers`", lambda: integers([1, 0.5], {"a": 1, "b": [1, 2]})),
+    (
+        "vector_of_floats",
+        MISFIT,
+        "`v` of kernel `integers`",
+        lambda: integers(ti.Vector([1.0, 2.0]), {"a": 1, "b": [1, 2]}),
+    ),
+    ("array_of_floats", MISFIT, "`v` of kernel `integers`", lambda: integers(np.zeros(2), {"a": 1, "b": [1, 2]})),
+    ("float_in_struct", MISFIT, "`s` of kernel `integers`", lambda: integers([1, 2], {"a": 1, "b": [1, 0.5]})),
     ("unknown_keyword", SYNTAX, "Unexpected argument `third`", lambda: scalars(1, third=2)),
     ("given_twice", SYNTAX, "Multiple values for argument `first`", lambda: scalars(1, first=2)),
     ("text_for_integer", MISFIT, "`first`", lambda: scalars("a", 1.0)),

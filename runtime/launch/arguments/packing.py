@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import numpy as np
 
-from ....transpiler.ir.types import NUMPY, SCALARS, Struct, Tensor, Type
+from ....transpiler.ir.types import NUMPY, SCALARS, Scalar, Struct, Tensor, Type
 from ....transpiler.lang.matrix import Matrix
 from ....transpiler.lang.struct import Struct as Value
 from ....transpiler.lang.struct import StructType, make_struct
@@ -60,7 +60,12 @@ def fits_struct(type: Type, value: Any) -> bool:
             numbers = flatten(value)
         except TypeError:
             return False
-        return len(numbers) == type.size and all(isinstance(number, Real) for number in numbers)
+        return len(numbers) == type.size and all(is_number(type.element, number) for number in numbers)
+    return is_number(type, value)
+
+
+def is_number(type: Scalar, value: Any) -> bool:
+    """Return whether a value is a number that can be passed as `type`: integers take no floats."""
     return isinstance(value, Real if type.is_float else (Integral, np.bool_))
 
 
