@@ -126,3 +126,37 @@ def test_what_is_not_shared():
     given = ti.ndarray(ti.i32, 4), ti.ndarray(ti.f32, 4), ti.ndarray(ti.f32, 4)
     for case in range(8):
         assert "(shared_rows)" not in others.source(case, *given, 3, arch=ti.cuda), case
+
+
+def test_rows_between_extreme_bounds_are_empty(target):
+    """A row that starts at the largest number, as programs mark empty cells, has no entry for any of its threads."""
+
+    @ti.kernel
+    def sums(starts: Numbers, ends: Numbers, values: Numbers, y: Numbers):
+        for i in y:
+            s = i
+            for k in range(starts[i], ends[i]):
+                s += values[k]
+            y[i] = s
+
+    largest, least = 2**31 - 1, -(2**31)
+    starts = np.array([largest, 0, largest, largest - 1, 5, 3, 0], np.int32)
+    ends = np.array([0, 3, least, -1, 5, 6, least], np.int32)
+    y = np.zeros(7, np.int32)
+    sums(starts, ends, np.arange(10, dtype=np.int32), y)
+    assert y.tolist() == [0, 1 + 0 + 1 + 2, 2, 3, 4, 5 + 3 + 4 + 5, 6]
+
+
+def test_more_rows_than_their_threads_can_be_counted():
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+
+    @ti.kernel
+    def sums(rows: ti.template(), starts: Numbers, values: Numbers, y: Numbers):
+        for i in range(rows):
+            s = 0
+            for k in range(starts[i], starts[i + 1]):
+                s += values[k]
+            y[i] = s
+
+    assert "(shared_rows)" in text(sums, 2**29 - 1, Numbers, Numbers, Numbers)
+    assert "(shared_rows)" not in text(sums, 2**29, Numbers, Numbers, Numbers)

@@ -16,6 +16,8 @@ neighbours together. The order of a sum differs from Python's, so sums of floats
 
 from __future__ import annotations
 
+from math import prod
+
 from ...ir.builder import Builder
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Remark, Statement, operands, walk
@@ -41,6 +43,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task
 from ...ir.threads import Collective
 from ...ir.types import Scalar, i32
+from ...options import MAX_ITERATIONS
 from ..context import PassContext
 from .block_tiles import may_synchronize
 
@@ -74,6 +77,8 @@ def _row_of(task: Task) -> RangeFor | None:
     loop = task.loop
     if loop is None or loop.order or loop.cells is not None or task.private or task.tile or task.block_dim % 32:
         return None
+    if _most_rows(loop) * LANES > MAX_ITERATIONS:
+        return None
     loops = [s for s in walk(task.body) if repeats(s)]
     if len(loops) != 1 or loops[0] not in task.body.statements or not may_synchronize(task):
         return None
@@ -87,6 +92,15 @@ def _row_of(task: Task) -> RangeFor | None:
     before = task.body.statements[: task.body.statements.index(row)]
     has_effect = any(isinstance(s, (GlobalStore, AtomicOp, Call)) for first in before for s in walk(Block([first])))
     return row if own and not has_effect else None
+
+
+def _most_rows(loop: RangeFor) -> int:
+    """Return the number of iterations of a parallel loop with constant bounds, 0 for others."""
+    bounds = [bound.value for bound in (*loop.starts, *loop.ends) if isinstance(bound, Const)]
+    axes = len(loop.starts)
+    if len(bounds) < 2 * axes:
+        return 0
+    return prod(max(0, int(end) - int(start)) for start, end in zip(bounds[:axes], bounds[axes:], strict=True))
 
 
 def _is_read(bound: Statement, loop: RangeFor) -> bool:
@@ -156,14 +170,16 @@ def _share(task: Task, row: RangeFor, joined: dict[Alloca, str], comments: bool)
             first = builder.add(If(builder.op("gt", lane, builder.const(0))))
             with builder.into(first.then):
                 builder.add(LocalStore(variable, builder.const(0, variable.type)))
+    is_any = builder.op("lt", row.starts[0], row.ends[0])  # else the sum may wrap: a row from INT_MAX to 0 is empty
     row.starts = [builder.op("add", row.starts[0], lane)]
     row.steps = [builder.const(LANES)]
     if comments:
         note = "four threads share a row and read neighbours together (shared_rows)"
         row.remarks = (Remark(note, "above"), *row.remarks)
-    builder.block.statements.append(row)
+    builder.add(If(is_any)).then.statements.append(row)
+    distances = [distance for distance in (16, 8, 4, 2, 1) if distance < LANES]
     for variable, op in joined.items():
-        for distance in (LANES // 2, LANES // 4):
+        for distance in distances:
             own = builder.add(LocalLoad(variable, type=variable.type))
             other = builder.add(Collective("shuffle_xor", [own, builder.const(distance)], type=variable.type))
             builder.add(LocalStore(variable, builder.op(op, own, other)))
