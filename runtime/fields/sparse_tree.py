@@ -55,7 +55,7 @@ from ...transpiler.ir.sparse_storage import (
     pools_below,
     sparse_below,
 )
-from ...transpiler.ir.types import Scalar, Tensor, u8, u32
+from ...transpiler.ir.types import Scalar, Tensor, i32, u8, u32
 from ..arrays.memory import MAX_ITEMS, Array, Memory
 from ..session.session import Session
 from .sparse_field_memory import CellMemory
@@ -138,6 +138,16 @@ class SparseTree:
                 listed = pieces_of(node) * (prod(shape_of(node.parent)) if node.parent is not None else 1)
             self._make(node, "list", number_type(node), listed)
 
+    def _make_lists(self, node: Node) -> None:
+        """Make what a loop that changes which cells of a node are active needs, unless it is there."""
+        if (node, "ends") in self.arrays or (node, "list") in self.arrays and node.kind == "bitmasked":
+            return
+        if node.kind == "bitmasked":
+            self._make(node, "pool", u32, len(COUNTERS))
+            self._make(node, "list", number_type(node), self._rows(node) * entries_per_cell(node))
+        else:
+            self._make(node, "ends", i32, prod(shape_of(node.parent)) if node.parent is not None else 1)
+
     def _make(self, node: Node, role: str, element: Scalar, count: int) -> None:
         self.arrays[node, role] = Memory(self.session, element, (max(1, count),), self._owner, self._is_lazy)
 
@@ -156,6 +166,8 @@ class SparseTree:
         if role in ("place", "words"):
             part = memory_of(node) if role == "place" else node
             return AuxiliaryArray(self, self.parts[part])
+        if role == "ends" or (node.kind == "bitmasked" and role != "mask"):
+            self._make_lists(node)
         if role in COUNTERS:
             return AuxiliaryArray(self, self.arrays[node, "pool"], 4 * COUNTERS.index(role))
         if role == "cells":

@@ -271,7 +271,7 @@ def add_arrays(kernel: Kernel) -> None:
         if what in ("numbers", "mask", "lengths"):
             sparse_array(kernel, node, what)
         elif what in ("pool", "capacity"):
-            for role in ("taken", "freed", "full", "cells"):
+            for role in ("taken", "freed", "full", "cells") if node.has_pool else ("taken",):
                 sparse_array(kernel, node, role)
 
 
@@ -295,7 +295,7 @@ def sparse_array(kernel: Kernel, node: Node, role: str) -> Array:
         if array.node is node and array.role == role:
             return array
     name = node_name(kernel, node)
-    ndim, element = {"words": (2, word_of(node)), "list": (1, number_type(node))}.get(
+    ndim, element = {"words": (2, word_of(node)), "list": (1, number_type(node)), "ends": (1, i32)}.get(
         role, (0 if role in COUNTERS else 1, u32)
     )
     array = Array(_unique(kernel, f"{name}_{role}"), element, ndim, len(kernel.arrays), role=role, node=node)

@@ -11,6 +11,9 @@ them as `Array`s with a role. For each node (p: number of the pool cell that con
                can be allocated, and from its capacity on those that were freed (templates/*/lib/sparse.*); `list`: the
                cells that a loop runs over; `words`: the memory of the pool's cells as words
 
+For a loop that changes which cells are active, bitmasked nodes have a `pool` of counters and a `list` too, and dynamic
+nodes `ends`: the length of each list before the loop.
+
 Cell 2 of a pool takes the stores when the pool is full: a failed activation returns it, and no entry refers to it.
 
 The functions from `WordAccess` on are the reference semantics of the statements on cells, for the interpreter and for

@@ -43,6 +43,7 @@ WIDENED = {"u1": "u32", "i8": "i32", "u8": "u32", "i16": "i32", "u16": "u32", "f
 AUXILIARY_NOTES = {
     "list": "row-major numbers of the active cells",
     "pieces": "the items of the lists, in pieces",
+    "ends": "number of items of each list before the loop",
     "words": "the cells as 32-bit words",
 }
 """Comments at the auxiliary arrays of sparse nodes."""

@@ -361,6 +361,8 @@ def _identifiers(whats: Iterable[str], name: str) -> list[str]:
 def _note(need: NodeUse, name: str) -> str:
     """Return the comment at a member. name: of the node."""
     what, node = need
+    if what == "pool" and not node.has_pool:
+        return f"{name}: the length of the list of its active cells"
     cell, part = ("chunk", " part of a list") if node.kind == "dynamic" else ("cell", "")
     return NOTES[what].format(node=name, cell=cell, part=part)
 

@@ -13,7 +13,7 @@ from ...errors import SourceLocation
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Effect, Statement, has_effect, operands, replace_uses, walk_blocks
 from ...ir.statements import Alloca, Const, If, MatrixElement, RangeFor, StructFor
-from ..sparse.struct_for import as_range_for, rebind_indices
+from ..sparse.struct_for import as_range_for, is_in_pool, rebind_indices
 
 
 def predicate_rest(result: list[Statement], rest: list[Statement], flag: Alloca, location: SourceLocation) -> None:
@@ -37,7 +37,14 @@ def predicate_rest(result: list[Statement], rest: list[Statement], flag: Alloca,
 
 
 def _predicate_loop(builder: Builder, loop: RangeFor | StructFor, flag: Alloca) -> None:
-    """Append the loop such that its range is empty if the flag is set."""
+    """Append the loop such that its range is empty if the flag is set; one over active cells does nothing then."""
+    if isinstance(loop, StructFor) and is_in_pool(loop.array):
+        guarded = Builder(Block())
+        guarded.location = builder.location
+        guarded.add(If(guarded.op("logical_not", guarded.load(flag)), loop.body))
+        loop.body = guarded.block
+        builder.add(loop)
+        return
     if isinstance(loop, StructFor):
         before, new = as_range_for(loop)
         builder.block.statements += before

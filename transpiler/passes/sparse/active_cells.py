@@ -9,6 +9,9 @@
 A pool below another pool is listed by a loop over the list of the outer pool. A cell is active only if its enclosing
 cells are, so that one test is enough. The list of a dynamic node contains pieces of `PIECE` items, the last of which
 may have fewer. Without a pool above, and in loops that are not parallel, every cell is tested (`struct_for`).
+
+A loop has the iterations that were active when it began. If its body may activate or deactivate others, nothing that
+changes meanwhile is asked: cells of bitmasked nodes are listed too, and the lengths of lists are noted before the loop.
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ from ...ir.sparse_storage import PIECE, pieces_of, pools_below
 from ...ir.statements import AtomicOp, GlobalPtr, GlobalStore, If, LoopIndex, RangeFor, StructFor, base_pointer
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32, u1, u32
+from ...lazy_dataclasses import dataclass
 
 AXES = "ijklmnop"
 """Names of indices that have no name in Python."""
@@ -47,13 +51,19 @@ def is_active(builder: Builder, node: Node, indices: list[Statement]) -> Stateme
     cell = scaled(builder, node, lowest, indices)
     if lowest.kind != "dynamic":
         return builder.add(IsActive(lowest, cell, type=u1))
-    (axis,) = lowest.axes
-    item = cell[axes_of(lowest).index(axis)]
-    above = lowest.parent
-    of_list = [] if above is None else scaled(builder, lowest, above, cell)
-    if above is not None and axis in axes_of(above):
-        item = builder.op("plain_mod", item, builder.const(lowest.extents[0]))
+    item, of_list = item_of(builder, lowest, cell)
     return builder.op("lt", item, builder.add(Length(lowest, of_list, type=i32)))
+
+
+def item_of(builder: Builder, node: Node, cell: list[Statement]) -> tuple[Statement, list[Statement]]:
+    """Return the position of an item of a dynamic node in its list, and the indices of the list."""
+    (axis,) = node.axes
+    item = cell[axes_of(node).index(axis)]
+    above = node.parent
+    of_list = [] if above is None else scaled(builder, node, above, cell)
+    if above is not None and axis in axes_of(above):
+        item = builder.op("plain_mod", item, builder.const(node.extents[0]))
+    return item, of_list
 
 
 def scaled(builder: Builder, node: Node, above: Node, indices: list[Statement]) -> list[Statement]:
@@ -80,13 +90,15 @@ def more(builder: Builder, index: Statement, lower_bound: int) -> Statement:
 
 
 def unlisted_by(statement: Statement) -> set[Node]:
-    """Return the pools whose lists a statement of a kernel's body may invalidate."""
+    """Return the sparse nodes whose lists a statement of a kernel's body may invalidate."""
     result: set[Node] = set()
     for inner in reachable(Block([statement])):
         if isinstance(inner, (Activate, Append)):
             result.update(sparse_above(inner.node))
         elif isinstance(inner, Deactivate):
             result.update(pools_below(inner.node))
+            if inner.node.kind == "bitmasked" and not _are_current(inner.indices, statement):
+                result.add(inner.node)
         elif isinstance(inner, (GlobalStore, AtomicOp)):
             base = base_pointer(inner.pointer)
             if (
@@ -106,41 +118,52 @@ def _is_in_current_cell(pointer: GlobalPtr, loop: Statement) -> bool:
         sparse_above(loop.array.place) == sparse_above(pointer.array.place)
         and loop.array.offset == pointer.array.offset
     )
-    return same and all(
-        isinstance(index, LoopIndex) and index.loop is loop and index.axis == axis
-        for axis, index in enumerate(pointer.indices)
+    return same and _are_current(pointer.indices, loop)
+
+
+def _are_current(indices: list[Statement], loop: Statement) -> bool:
+    """Return whether indices are those of the current iteration of a loop."""
+    return all(
+        isinstance(index, LoopIndex) and index.loop is loop and index.axis == axis for axis, index in enumerate(indices)
     )
 
 
-def pool_of_loop(loop: StructFor) -> Node | None:
-    """Return the pool whose list a loop runs over, None if the loop tests every cell."""
+def changes_its_cells(loop: StructFor) -> bool:
+    """Return whether the body of a loop may change which cells of the loop's nodes are active."""
     node = loop.array.place
-    return node if node is None or node.has_pool else pool_above(node)
+    return node is not None and not unlisted_by(loop).isdisjoint(sparse_above(node))
+
+
+def listed_by(loop: StructFor, changes: bool) -> Node | None:
+    """Return the node whose list a loop runs over, None if the loop tests every cell.
+
+    changes: whether the body may change which cells are active; then all that are active are listed before the loop.
+    """
+    node = loop.array.place
+    if node is None or node.has_pool:
+        return node
+    return sparse_above(node)[-1] if changes else pool_above(node)
 
 
 def over_active_cells(
-    kernel: Kernel, loop: StructFor, pool: Node, listed: set[Node]
+    kernel: Kernel, loop: StructFor, lowest: Node, listed: set[Node], changes: bool
 ) -> tuple[list[Statement], RangeFor, list[Statement]]:
     """Return the statements that build the lists, the loop over the last list, and the user's indices of the cell.
 
-    listed: pools with valid lists; the function adds the pools whose lists it builds.
+    lowest: the node whose list the loop runs over. listed: nodes with valid lists. changes: see `listed_by`.
     """
-    levels = [pool]
+    levels = [lowest]
     while (outer := pool_above(levels[0])) is not None:
         levels.insert(0, outer)
     builder = Builder(Block())
-    needed = [level for level in levels if level not in listed]
-    for level in needed:
-        builder.store(_listed(kernel, builder, level), builder.const(0, u32))
-    for level in needed:
-        _list_cells(kernel, builder, pool_above(level), level)
-    listed.update(needed)
+    listing = _Listing(kernel, builder, loop.serialize, lowest if changes and lowest.kind == "dynamic" else None)
+    listing.add([level for level in levels if level not in listed or (changes and level is lowest)])
     builder.location = loop.location
     node = loop.array.place
     assert node is not None
-    cell_loop = _CellLoop(kernel, builder, pool, node, loop.names)
+    cell_loop = _CellLoop(kernel, builder, lowest, node, loop.names, loop.serialize)
     new = cell_loop.loop
-    new.serialize, new.block_dim, new.parallelize = loop.serialize, loop.block_dim, loop.parallelize
+    new.block_dim, new.parallelize = loop.block_dim, loop.parallelize
     new.cells = loop.array
     with builder.into(new.body):
         indices = cell_loop.indices(builder)
@@ -152,15 +175,20 @@ def over_active_cells(
             for axis, (index, name) in enumerate(zip(counted, names, strict=True))
         ]
         same = dict(zip(counted, user_indices, strict=True))
-        if pool is not node:
+        numbered = lowest if lowest.has_pool else pool_above(lowest)
+        if numbered is not None and numbered is not node:
             cell = [
                 builder.op("plain_div", same.get(index, index), builder.const(ratio))
                 if ratio > 1
                 else same.get(index, index)
                 for index, ratio in cell_loop.cell
             ]
-            builder.add(CellNumber(pool, cell, type=u32, name=node_name(kernel, pool)))
-        if pool.kind == "dynamic" or sparse_above(node)[-1] is not pool:
+            cell = scaled(builder, lowest, numbered, cell)
+            builder.add(CellNumber(numbered, cell, type=u32, name=node_name(kernel, numbered)))
+        if listing.noted is not None:
+            cell_indices = [same.get(index, index) for index in indices]
+            builder.add(If(listing.is_noted(cell_indices), loop.body))
+        elif lowest.kind == "dynamic" or sparse_above(node)[-1] is not lowest:
             cell_indices = [same.get(index, index) for index in indices]
             builder.add(If(is_active(builder, node, cell_indices), loop.body))
         else:
@@ -168,68 +196,121 @@ def over_active_cells(
     return builder.block.statements, new, user_indices
 
 
-def _listed(kernel: Kernel, builder: Builder, pool: Node) -> GlobalPtr:
-    return builder.add(GlobalPtr(sparse_array(kernel, pool, "listed"), [], type=u32))
+@dataclass(slots=True)
+class _Listing:
+    """Adds the loops that list active cells.
 
+    Attributes:
+        serialize: whether the loop over them is serial: then the order in the list is that of the indices.
+        noted: the dynamic node whose lengths are noted, since the loop may change them.
+    """
 
-def _list_cells(kernel: Kernel, builder: Builder, outer: Node | None, pool: Node) -> None:
-    """Add the loop that lists the active cells of a pool. outer: the pool above, whose list is valid."""
-    if pool.kind == "dynamic":
-        _list_pieces(kernel, builder, outer, pool)
-        return
-    cell_loop = _CellLoop(kernel, builder, outer, pool, [])
-    cell_loop.loop.purpose = f"lists the active cells of {node_name(kernel, pool)}"
-    with builder.into(cell_loop.loop.body):
-        indices = _named(cell_loop.indices(builder), pool)
-        then = Block()
-        with builder.into(then):
-            _append(kernel, builder, pool, _row_major(builder, indices, shape_of(pool), number_type(pool)))
-        builder.add(If(is_active(builder, pool, indices), then))
-    builder.add(cell_loop.loop)
+    kernel: Kernel
+    builder: Builder
+    serialize: bool
+    noted: Node | None
 
+    def add(self, levels: list[Node]) -> None:
+        """List the active cells of nodes, each inside those of the pool above, whose list is valid."""
+        for level in levels:
+            self.builder.store(self._listed(level), self.builder.const(0, u32))
+            if level is self.noted and _lists(level) == 1:
+                self._note(level, self.builder.const(0), self._length(level))
+        for level in levels:
+            if level.kind == "dynamic":
+                self._pieces(level)
+            else:
+                self._cells(level)
 
-def _list_pieces(kernel: Kernel, builder: Builder, outer: Node | None, pool: Node) -> None:
-    """Add the loop that lists the pieces of dynamic lists. For a single list it has one iteration per piece."""
-    above = pool.parent
-    purpose = f"lists the items of {node_name(kernel, pool)} in pieces of {min(PIECE, pool.extents[0])}"
-    if above is None or prod(shape_of(above)) == 1:
-        loop = RangeFor(*_bounds(builder, [builder.const(pieces_of(pool))]), ["piece"])
-        loop.purpose = purpose
-        with builder.into(loop.body):
-            piece = builder.add(LoopIndex(loop, 0, type=i32, name="piece"))
-            zero_indices: list[Statement] = [builder.const(0) for _ in ([] if above is None else shape_of(above))]
-            length = builder.add(Length(pool, zero_indices, type=i32))
+    def is_noted(self, cell: list[Statement]) -> Statement:
+        """Add a test whether an item was in its list before the loop. cell: its indices, counted from 0."""
+        assert self.noted is not None
+        item, of_list = item_of(self.builder, self.noted, cell)
+        return self.builder.op("lt", item, self.builder.load(self._end(self.noted, self._list_number(of_list))))
+
+    def _listed(self, node: Node) -> GlobalPtr:
+        return self.builder.add(GlobalPtr(sparse_array(self.kernel, node, "listed"), [], type=u32))
+
+    def _end(self, node: Node, list_number: Statement) -> GlobalPtr:
+        return self.builder.add(GlobalPtr(sparse_array(self.kernel, node, "ends"), [list_number], type=i32))
+
+    def _list_number(self, of_list: list[Statement]) -> Statement:
+        assert self.noted is not None
+        if self.noted.parent is None or not of_list:
+            return self.builder.const(0)
+        return _row_major(self.builder, of_list, shape_of(self.noted.parent), i32)
+
+    def _length(self, node: Node, of_list: list[Statement] | None = None) -> Statement:
+        if of_list is None:  # of the only list
+            of_list = [self.builder.const(0) for _ in ([] if node.parent is None else shape_of(node.parent))]
+        return self.builder.add(Length(node, of_list, type=i32))
+
+    def _note(self, node: Node, list_number: Statement, length: Statement) -> None:
+        """Note the length of a list."""
+        self.builder.store(self._end(node, list_number), length)
+
+    def _cells(self, node: Node) -> None:
+        """Add the loop that lists the active cells of a node."""
+        builder = self.builder
+        cell_loop = _CellLoop(self.kernel, builder, pool_above(node), node, [], self.serialize)
+        cell_loop.loop.purpose = f"lists the active cells of {node_name(self.kernel, node)}"
+        with builder.into(cell_loop.loop.body):
+            indices = _named(cell_loop.indices(builder), node)
             then = Block()
             with builder.into(then):
-                _append(kernel, builder, pool, piece)
-            begin = builder.op("mul", piece, builder.const(PIECE))
-            builder.add(If(builder.op("lt", begin, length), then))
-        builder.add(loop)
-        return
-    cell_loop = _CellLoop(kernel, builder, outer, above, [])
-    cell_loop.loop.purpose = purpose
-    with builder.into(cell_loop.loop.body):
-        indices = _named(cell_loop.indices(builder), above)
-        list_number = _row_major(builder, indices, shape_of(above), i32)
-        length = builder.add(Length(pool, indices, type=i32))
-        rounded = builder.op("add", length, builder.const(PIECE - 1))
-        pieces = builder.op("plain_div", rounded, builder.const(PIECE))
-        pieces.name = "pieces"
-        loop = RangeFor(*_bounds(builder, [pieces]), ["piece"])
-        with builder.into(loop.body):
-            piece = builder.add(LoopIndex(loop, 0, type=i32, name="piece"))
-            first = builder.op("mul", list_number, builder.const(pieces_of(pool)))
-            _append(kernel, builder, pool, builder.op("add", first, piece))
-        builder.add(loop)
-    builder.add(cell_loop.loop)
+                self._append(node, _row_major(builder, indices, shape_of(node), number_type(node)))
+            builder.add(If(is_active(builder, node, indices), then))
+        builder.add(cell_loop.loop)
+
+    def _pieces(self, pool: Node) -> None:
+        """Add the loop that lists the pieces of dynamic lists. For a single list it has one iteration per piece."""
+        builder, above = self.builder, pool.parent
+        purpose = f"lists the items of {node_name(self.kernel, pool)} in pieces of {min(PIECE, pool.extents[0])}"
+        if above is None or _lists(pool) == 1:
+            loop = RangeFor(*_bounds(builder, [builder.const(pieces_of(pool))]), ["piece"], serialize=self.serialize)
+            loop.purpose = purpose
+            with builder.into(loop.body):
+                piece = builder.add(LoopIndex(loop, 0, type=i32, name="piece"))
+                length = self._length(pool)
+                then = Block()
+                with builder.into(then):
+                    self._append(pool, piece)
+                begin = builder.op("mul", piece, builder.const(PIECE))
+                builder.add(If(builder.op("lt", begin, length), then))
+            builder.add(loop)
+            return
+        cell_loop = _CellLoop(self.kernel, builder, pool_above(pool), above, [], self.serialize)
+        cell_loop.loop.purpose = purpose
+        with builder.into(cell_loop.loop.body):
+            indices = _named(cell_loop.indices(builder), above)
+            list_number = _row_major(builder, indices, shape_of(above), i32)
+            length = self._length(pool, indices)
+            if pool is self.noted:
+                length.name = "length"
+                self._note(pool, list_number, length)
+            rounded = builder.op("add", length, builder.const(PIECE - 1))
+            pieces = builder.op("plain_div", rounded, builder.const(PIECE))
+            pieces.name = "pieces"
+            loop = RangeFor(*_bounds(builder, [pieces]), ["piece"])
+            with builder.into(loop.body):
+                piece = builder.add(LoopIndex(loop, 0, type=i32, name="piece"))
+                first = builder.op("mul", list_number, builder.const(pieces_of(pool)))
+                self._append(pool, builder.op("add", first, piece))
+            builder.add(loop)
+        builder.add(cell_loop.loop)
+
+    def _append(self, node: Node, cell: Statement) -> None:
+        """Add a cell to the list of a node."""
+        builder = self.builder
+        old_count = builder.atomic("add", self._listed(node), builder.const(1, u32))
+        old_count.name = "position"
+        position = builder.cast(old_count, i32)
+        builder.store(builder.add(GlobalPtr(sparse_array(self.kernel, node, "list"), [position], type=cell.type)), cell)
 
 
-def _append(kernel: Kernel, builder: Builder, pool: Node, cell: Statement) -> None:
-    """Add a cell to the list of a pool."""
-    old_count = builder.atomic("add", _listed(kernel, builder, pool), builder.const(1, u32))
-    old_count.name = "position"
-    position = builder.cast(old_count, i32)
-    builder.store(builder.add(GlobalPtr(sparse_array(kernel, pool, "list"), [position], type=cell.type)), cell)
+def _lists(node: Node) -> int:
+    """Return the number of lists of a dynamic node."""
+    return 1 if node.parent is None else prod(shape_of(node.parent))
 
 
 def _named(indices: list[Statement], node: Node) -> list[Statement]:
@@ -251,22 +332,33 @@ def _bounds(builder: Builder, ends: list[Statement]) -> tuple[list[Statement], l
     return [builder.const(0) for _ in ends], ends, [builder.const(1) for _ in ends]
 
 
+def _count(kernel: Kernel, builder: Builder, node: Node, serialize: bool) -> Statement:
+    """Return the length of a list. serialize: it was made by the same task."""
+    if not serialize:
+        return builder.add(PoolCount(node, "listed", type=i32))
+    listed = builder.add(GlobalPtr(sparse_array(kernel, node, "listed"), [], type=u32))
+    return builder.cast(builder.load(listed), i32)
+
+
 class _CellLoop:
     """A loop over the cells of `inner` inside the active cells of the pool `outer`; without `outer`, over all.
 
     Attributes:
+        outer: a pool, or a bitmasked node that is listed.
         axes: by axis of the tree, the axis of the loop for cells of `inner` inside one cell of `outer`.
         cell: for each index of the cell of `outer`, an index of `inner` and how many of these it has, after `indices`.
     """
 
-    def __init__(self, kernel: Kernel, builder: Builder, outer: Node | None, inner: Node, names: list[str]) -> None:
+    def __init__(
+        self, kernel: Kernel, builder: Builder, outer: Node | None, inner: Node, names: list[str], serialize: bool
+    ) -> None:
         self.kernel, self.outer, self.inner = kernel, outer, inner
         self.axes: dict[int, int] = {}
         self.cell: list[tuple[Statement, int]] = []
         ends: list[Statement] = []
         names_of_axes: list[str] = []
         if outer is not None:
-            ends.append(builder.add(PoolCount(outer, "listed", type=i32)))
+            ends.append(_count(kernel, builder, outer, serialize))
             names_of_axes.append("list_index")
             if outer.kind == "dynamic":
                 ends.append(builder.const(min(PIECE, outer.extents[0])))
@@ -278,7 +370,7 @@ class _CellLoop:
                 ends.append(builder.const(ratio))
                 name = names[dimension] if dimension < len(names) else AXES[axis]
                 names_of_axes.append(f"{name}_inside" if outer is not None else name)
-        self.loop = RangeFor(*_bounds(builder, ends), names_of_axes, location=builder.location)
+        self.loop = RangeFor(*_bounds(builder, ends), names_of_axes, serialize=serialize, location=builder.location)
 
     def _extent_of_outer(self, axis: int) -> int:
         if self.outer is None or axis not in axes_of(self.outer):

@@ -4,7 +4,8 @@
 
 `over` records that each index tuple is one element of the array, `order` the memory order of the elements if it is not
 row-major. In a sparse tree the body runs only for active cells: a parallel loop below a pool runs over a list of them
-(`active_cells`), any other loop tests every cell.
+(`active_cells`), and so does a loop of the kernel's body that changes which cells are active. Any other loop tests
+every cell.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ...ir.tasks import Kernel
 from ...ir.types import i32
 from ..context import PassContext
 from ..rewrite import Rewriter
-from .active_cells import is_active, less, over_active_cells, pool_of_loop, unlisted_by
+from .active_cells import changes_its_cells, is_active, less, listed_by, over_active_cells, unlisted_by
 
 
 def struct_for(kernel: Kernel, context: PassContext) -> bool:
@@ -29,9 +30,10 @@ def struct_for(kernel: Kernel, context: PassContext) -> bool:
 
     def rule(rewriter: Rewriter, loop: Statement) -> Statement | None:
         assert isinstance(loop, StructFor)
-        pool = pool_of_loop(loop) if loop in listed else None
-        if pool is not None:
-            before, new, cell_indices[loop] = over_active_cells(kernel, loop, pool, listed[loop])
+        changes = loop in listed and changes_its_cells(loop)
+        lowest = listed_by(loop, changes) if loop in listed and (changes or not loop.serialize) else None
+        if lowest is not None:
+            before, new, cell_indices[loop] = over_active_cells(kernel, loop, lowest, listed[loop], changes)
         else:
             before, new = as_range_for(loop)
             replaced[loop] = new
@@ -58,13 +60,13 @@ def is_in_pool(array: Array | None) -> bool:
 
 
 def _listed_before(body: Block) -> dict[Statement, set[Node]]:
-    """Return, by parallel loop, the pools with a valid list that an earlier loop has built."""
+    """Return, by loop of a kernel's body, the pools with a valid list that an earlier loop has built."""
     result: dict[Statement, set[Node]] = {}
     listed: set[Node] = set()
     for statement in body.statements:
-        if isinstance(statement, StructFor) and not statement.serialize:
-            result[statement] = set(listed)
-            pool = pool_of_loop(statement)
+        if isinstance(statement, StructFor):
+            result[statement] = set() if statement.serialize else set(listed)
+            pool = None if statement.serialize else listed_by(statement, False)
             while pool is not None:
                 listed.add(pool)
                 pool = pool_above(pool)
