@@ -31,7 +31,7 @@ from .access_sets import FindAccessSet, access_set_function
 from .arguments.captured import Constants, captured_constants
 from .arguments.identities import objects_in, weak_reference
 from .arguments.owners import check_captured
-from .arguments.packing import fits_struct, flatten, flatten_struct, is_number, result_value, return_types
+from .arguments.packing import fits_struct, fitted, flatten, flatten_struct, is_number, result_value, return_types
 from .launcher import LaunchHooks, Packed, make_launcher, make_packer
 from .printing import Reports
 from .stale_globals import watch
@@ -285,12 +285,11 @@ class Instance:
         return make_packer(self.module, argument_kinds, constants, hooks), find_access_set
 
     def _in_range(self) -> Callable[..., Sequence[Any]] | None:
-        """Return the function that wraps integer arguments; None if the kernel takes none."""
-        types = [a.type if isinstance(a, ScalarArgument) else None for a in self.arguments]
-        if any(isinstance(t, Scalar) and t.is_integral for t in types):
-            names = [parameter.name for parameter in self.definition.flat_parameters]
-            return _wrapping(types, names, self.accepts)
-        return None
+        """Return the function that fits numbers to the types of parameters; None if the kernel takes none by value."""
+        types = [a.type if isinstance(a, (ScalarArgument, StructArgument)) else None for a in self.arguments]
+        if not any(types):
+            return None
+        return _fitting(types, [parameter.name for parameter in self.definition.flat_parameters], self.accepts)
 
     def _flatten_struct(self, value: Any, position: int) -> list[Any]:
         argument = self.arguments[position]
@@ -359,19 +358,23 @@ def _size_of(value: Any) -> int:
         return -1
 
 
-def _wrapping(
+def _fitting(
     types: Sequence[Any], names: Sequence[str], accepts: Callable[[int, Any], bool]
 ) -> Callable[..., Sequence[Any]]:
-    """Return the function that takes integers out of range as Taichi does: modulo 2^bits, with a warning."""
+    """Return the function that fits numbers to their types as Taichi does.
+
+    Integers are taken modulo 2^bits, with a warning; floats that are too large become infinite.
+    """
 
     def in_range(*args: Any) -> Sequence[Any]:
         values = list(args)
-        for position, kind in enumerate(types):
-            if isinstance(kind, Scalar) and kind.is_integral and accepts(position, args[position]):
-                values[position] = kind(args[position])
-                if values[position] != args[position]:
-                    consequence = f"does not fit {kind} and wraps to {values[position]}"
-                    warn_user(f"argument {position} (`{names[position]}`): {args[position]} {consequence}")
+        for position, type in enumerate(types):
+            if type is None or not accepts(position, args[position]):
+                continue
+            wrapped: list[str] = []
+            values[position] = fitted(type, args[position], wrapped)
+            for what in wrapped:
+                warn_user(f"argument {position} (`{names[position]}`): {what}")
         return values
 
     return in_range

@@ -64,7 +64,7 @@ class LaunchHooks:
         flatten: returns the components of a tensor.
         flatten_struct: returns the components of a struct, given its parameter's position.
         seed: returns the number of a launch that draws random numbers.
-        in_range: takes all arguments and returns them with wrapped integers; None if there are none that may need it.
+        in_range: takes all arguments and returns them with numbers that fit; None if there are none that may need it.
         iteration_limit: iterations of serial loops after which the driver stops a thread, None if it has no limit.
         stream: returns the stream to launch on; None for launches without one.
         after: called last, with the staged arguments if there are some; returns the result.
@@ -263,21 +263,19 @@ class _LauncherSource:
         return [*take, *pack, *checks, *counted, "block = taken[1]", *self.inlined.lines, "give(taken)"]
 
     def _packed(self, line: str) -> list[str]:
-        """Return a line that packs, after which integers out of range are wrapped and packed again."""
+        """Return a line that packs, after which numbers out of range are fitted to their types and packed again."""
         if self.hooks.in_range is None:
             return [line]
         given = ", ".join(f"p{k}" for k in range(len(self.argument_kinds)))
         again = [
-            f"v{k} = {self._member(member)}"
-            for k, member in enumerate(self.members)
-            if member.source[0] == "argument" and f"p{member.source[1]}" == self._member(member)
+            f"v{k} = {self._member(member)}" for k, member in enumerate(self.members) if member.source[0] == "argument"
         ]
         return [
             "try:",
             f"    {line}",
-            "except struct_error:",
+            "except (struct_error, OverflowError):",
             f"    {given}, = in_range({given})",
-            *(f"    {more}" for more in (*again, line)),
+            *(f"    {more}" for more in (*self._by_value(), *again, line)),
         ]
 
     def _textures(self) -> list[str]:

@@ -125,3 +125,34 @@ def test_kernel_before_init() -> None:
     ti.reset()
     with pytest.raises(ti.TaichiRuntimeError, match=r"ti.init\(\)"):
         scalars(1, 2.0)
+
+
+def test_numbers_out_of_range_are_fitted(target: str) -> None:
+    """As in Taichi: integers are taken modulo 2^bits, here with a warning, and floats that are too large are infinite."""
+
+    @ti.kernel
+    def keep(
+        a: ti.types.vector(2, ti.f32),
+        b: ti.math.ivec2,
+        h: ti.f16,
+        i: ti.i32,
+        s: ti.types.struct(k=ti.u8, v=ti.math.vec2),
+        out: ti.types.ndarray(dtype=ti.f64, ndim=1),
+    ):
+        out[0] = a[0] + a[1]
+        out[1] = b[0]
+        out[2] = b[1]
+        out[3] = h
+        out[4] = i
+        out[5] = s.k
+        out[6] = s.v[1]
+
+    out = np.zeros(7)
+    with pytest.warns(ti.ShadesmithWarning) as found:
+        keep([1e300, 1], [2**31, -7], -1e6, 2**32 + 5, {"k": 300, "v": [0, -1e39]}, out)
+    assert out.tolist() == [np.inf, -(2**31), -7, -np.inf, 5, 44, -np.inf]
+    texts = [str(warning.message) for warning in found]
+    assert any("argument 1 (`b`): 2147483648 does not fit i32 and wraps to -2147483648" in text for text in texts)
+    assert any("argument 4 (`s`): 300 does not fit u8 and wraps to 44" in text for text in texts)
+    keep([1.5, 1], [3, -7], 0.5, 5, {"k": 30, "v": [0, 2]}, out)
+    assert out.tolist() == [2.5, 3, -7, 0.5, 5, 30, 2]

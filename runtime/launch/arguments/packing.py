@@ -69,6 +69,19 @@ def is_number(type: Scalar, value: Any) -> bool:
     return isinstance(value, Real if type.is_float else (Integral, np.bool_))
 
 
+def fitted(type: Type, value: Any, wrapped: list[str]) -> Any:
+    """Return an argument with numbers in the range of their types. wrapped: gets a text for each integer that wraps."""
+    if isinstance(type, Struct):
+        return {name: fitted(member, value[name], wrapped) for name, member in type.members}
+    if isinstance(type, Tensor):
+        return [fitted(type.element, number, wrapped) for number in flatten(value)]
+    with np.errstate(over="ignore"):
+        result = type(value)
+    if type.is_integral and result != value:
+        wrapped.append(f"{value} does not fit {type} and wraps to {result}")
+    return result
+
+
 def return_types(annotation: Any) -> list[Any]:
     """Return the declared type of each result in a kernel's return annotation."""
     if annotation is None:
