@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 STRUCT = re.compile(r"^struct .*?\{ (.*) \};")
-FUNCTION = re.compile(r"^(?:__device__|static|inline)\b.*\) \{ (.*) \}")
+FUNCTION = re.compile(r"^(?:template <[^>]*> )?(?:__device__|static|inline)\b.*\) \{ (.*) \}")
 """Declarations on one line, and what is in their braces."""
 TOKEN = re.compile(r"\w+(?:\.\w+)?|[^\w\s]")
 

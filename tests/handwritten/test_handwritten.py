@@ -31,7 +31,7 @@ CEILINGS = {
     "sgemm": 1.18,
     "raymarch": 0.98,
     "sph": 1.04,
-    "advect": 1.28,
+    "advect": 1.0,
     "lbm": 1.10,
     "flux": 1.0,
     "nbody": 1.14,
@@ -39,11 +39,10 @@ CEILINGS = {
 """Lines emitted for each line written by hand, at most. They are lowered whenever the emitted sources get shorter."""
 MEDIAN = 1.08
 UNFOLDED_MEDIAN = 1.2
-UNFOLDED_CEILINGS = {"advect": 1.55}
-"""The same with functions and structs of one line counted as the hand-written sources have them; of most at most 1.4.
+UNFOLDED_CEILING = 1.4
+"""The same with functions and structs of one line counted as the hand-written sources have them.
 
 `nbody` has `normal_rsqrt_f32`, an instruction of 5 lines that `rsqrtf` by hand does not need, and is faster by it.
-`advect` has functions for two types of fields, which are a template by hand.
 """
 OTHER_ALGORITHMS = "-block_sums,-block_tiles,-vector_atomics"
 """Passes that are left out of the comparison: the sources written by hand do not use shared memory for these."""
@@ -69,12 +68,15 @@ def test_emitted_sources_are_no_longer_than_the_ceilings(emitted: dict[str, Back
         ratios[name] = counted_lines(source) / counted_lines(by_hand)
         unfolded[name] = unfolded_lines(source) / unfolded_lines(by_hand)
         tokens = counted_tokens(source) / counted_tokens(by_hand)
-        print(f"{name:10}{counted_lines(source):5}{counted_lines(by_hand):5}{ratios[name]:6.2f}  tokens{tokens:6.2f}")
+        print(
+            f"{name:10}{counted_lines(source):5}{counted_lines(by_hand):5}{ratios[name]:6.2f}  tokens{tokens:6.2f}"
+            f"  unfolded{unfolded[name]:6.2f}"
+        )
     print(f"median{median(ratios.values()):20.2f}  unfolded{median(unfolded.values()):6.2f}")
     assert {name: ratio for name, ratio in ratios.items() if ratio > CEILINGS[name]} == {}
     assert median(ratios.values()) <= MEDIAN
     assert median(unfolded.values()) <= UNFOLDED_MEDIAN
-    assert {name: ratio for name, ratio in unfolded.items() if ratio > UNFOLDED_CEILINGS.get(name, 1.4)} == {}
+    assert {name: ratio for name, ratio in unfolded.items() if ratio > UNFOLDED_CEILING} == {}
 
 
 def test_emitted_sources_have_the_names_of_python(emitted: dict[str, BackendModule]) -> None:

@@ -74,7 +74,7 @@ _DECLARATION = re.compile(
 _LOOP = re.compile(r"\bfor \((?:unsigned |long )*\w+ (\w+) = ")
 _GROUP = re.compile(r"\bfor (\w+) in .*\bgrouped\(")
 """The name of a group of indices, whose elements are `I_0`, `I_1`."""
-_PARAMETERS = re.compile(r"^[\w ]+?[ *]\*?\w+\((.*)\) \{$")
+_PARAMETERS = re.compile(r"^(?:template <[^>]*> )?[\w ]+?[ *]\*?\w+\((.*)\) \{$")
 
 
 @dataclass(frozen=True)

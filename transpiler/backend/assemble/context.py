@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ...ir.functions import Function
 from ...ir.nodes import Statement
 from ...ir.tasks import Kernel, Task, TaskKind
@@ -42,7 +40,7 @@ class EmitContext:
     capabilities: Capabilities
     name: str
     by_pointer: bool
-    signatures: Mapping[Function, Signature]
+    signatures: dict[Function, Signature]
     user_names: frozenset[str]
     taken: frozenset[str]
     block_dims: frozenset[int] = frozenset()
@@ -89,6 +87,7 @@ def emit_context(
     by_pointer = layout.interface.args_size_bytes > (capabilities.max_push_bytes or PUSH_BYTES)
     if by_pointer and target.language.forwards_by_copy:
         layout.report = "Report(args.report)"  # a member of a readonly block cannot be an argument, its copy can
+        layout.copies_members = True
         if layout.cells is not None:
             layout.cells.wraps = True
     blocks = macros(task.block_dim for task in kernel.tasks)

@@ -22,6 +22,7 @@ from ..layout.trip_counts import NONE, loop_indices, serial_trip_count
 from ..module.interface import BackendModule, Expression, SourceFile, TaskSource
 from .context import EmitContext, emit_context
 from .files import FileAssembler
+from .shared_functions import share_functions
 from .tasks import PrintedTask, TaskPrinter
 
 __all__ = ["emit"]
@@ -48,7 +49,9 @@ def _print_module(context: EmitContext) -> tuple[BackendModule, set[str]]:
     """Return the module, and the names in its files that a user's name hides although the files reference them."""
     kernel, language = context.kernel, context.language
     printer = TaskPrinter(context)
-    files = FileAssembler(context, {function: printer.function(function) for function in kernel.functions})
+    shared = share_functions(context)
+    own = {function: printer.function(function) for function in kernel.functions if function not in shared}
+    files = FileAssembler(context, {**own, **shared})
     printed = [printer.task(task, number) for number, task in enumerate(kernel.tasks)]
     groups = [[task] for task in printed] if context.file_per_task or not printed else [printed]
     module = BackendModule(

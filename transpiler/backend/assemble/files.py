@@ -27,7 +27,7 @@ from ..layout.declarations import Declaration, has_matrix, has_vector
 from ..layout.task_memory import pointers_of
 from ..layout.trip_counts import constant_count
 from ..module.interface import SourceFile
-from ..print.functions import PrintedFunction, prototypes
+from ..print.functions import PrintedFunction, in_order_of_calls, prototypes
 from ..print.lines import PrintedBody, fitted, line_map, map_of_lines, wrapped_head, wrapped_text
 from ..print.reductions import OWN, helpers_of, loop_with_copies, nest_in_parts
 from ..print.textures import declarations
@@ -71,7 +71,8 @@ class FileAssembler:
     def file(self, printed: list[PrintedTask], number: int) -> SourceFile:
         """Return the file that contains these tasks."""
         context = self.context
-        functions = [self.functions[function] for function in called(*(p.task.body for p in printed))]
+        of_calls = [self.functions[function] for function in called(*(p.task.body for p in printed))]
+        functions = in_order_of_calls(list({id(function): function for function in of_calls}.values()))
         tasks = [self._task_data(p) for p in printed]
         data = self._data(printed, functions, tasks)
         kind = printed[0].task.kind.value if context.file_per_task else "kernel"

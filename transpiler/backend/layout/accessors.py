@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from math import prod
 from typing import Any
 
@@ -75,6 +75,8 @@ class UsedMemory:
     cells: dict[NodeUse, None] = field(default_factory=dict)
     textures: dict[Texture, None] = field(default_factory=dict)
     constants: dict[str, None] = field(default_factory=dict)
+    passed: dict[str, None] = field(default_factory=dict)
+    """Macros of arrays that are parameters of functions."""
 
     def with_all(self, others: Iterable[UsedMemory]) -> UsedMemory:
         """Return what this and others access."""
@@ -86,6 +88,7 @@ class UsedMemory:
             union.cells |= used.cells
             union.textures |= used.textures
             union.constants |= used.constants
+            union.passed |= used.passed
         return union
 
 
@@ -103,7 +106,7 @@ def definitions(
         line = names.copies[array][1] if array in copied else names.lines[array]
         macros += [line] if array in used.arrays else []
         macros += [names.wide[array][1]] if array in used.wide else []
-    return macros, functions, helpers
+    return [*macros, *used.passed], functions, helpers
 
 
 def accessors(
@@ -142,6 +145,13 @@ def accessors(
         number = row_major(array, letters, memory.target, memory.expressions, memory.constants)
         macros.copies[array] = copy, f"#define {macros.names[array]}({', '.join(letters)}) {copy}[{number}]"
     return macros
+
+
+def passed_accessor(array: Array, name: str, memory: MemoryExpressions) -> str:
+    """Return the macro of an array that is the parameter `name` of a function: `#define f(i) f[i]`."""
+    letters = list(INDEX_LETTERS[: array.ndim])
+    element = _element(array, letters, replace(memory, expressions={**memory.expressions, array: name}))
+    return f"#define {name}({', '.join(letters)}) {element}"
 
 
 def _element(array: Array, letters: list[str], memory: MemoryExpressions) -> str:

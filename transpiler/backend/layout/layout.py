@@ -62,7 +62,8 @@ class Layout:
     """interface, and all expressions and declarations that depend on it.
 
     declarations: members of `Args` in order. aligned: vectors and matrices of which several elements are
-    loaded at once.
+    loaded at once. declared: the types of the members that are pointers to arrays. copies_members: a member of `Args`
+    is an argument of a call only as a copy.
     """
 
     interface: Interface
@@ -87,7 +88,10 @@ class Layout:
     aligned: frozenset[Tensor]
     usage: Usage
     constants: NamedConstants
+    memory: MemoryExpressions
+    declared: dict[Array, str]
     report: str = "args.report"
+    copies_members: bool = False
 
     @property
     def macro_names(self) -> list[str]:
@@ -162,6 +166,8 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         aligned=_aligned(kernel, target, usage, memory_types),
         usage=usage,
         constants=constants,
+        memory=memory,
+        declared={item.key: item.declared for item in items if isinstance(item.key, Array)},
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ...ir.functions import Function, called, reachable
 from ...ir.sparse import CELL_STATEMENTS, DeactivateEntry, PoolCount
-from ...ir.statements import CHECKS, RECORDS, ArrayShape, GlobalPtr, Rand
+from ...ir.statements import CHECKS, RECORDS, Array, ArrayShape, GlobalPtr, Rand
 from ...ir.tasks import Kernel
 from ...ir.textures import TEXTURE_STATEMENTS
 from ...lazy_dataclasses import dataclass
@@ -22,7 +22,11 @@ NEEDS_ARGS = (GlobalPtr, ArrayShape, *RECORDS, *CELL_STATEMENTS, DeactivateEntry
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """One function. result_type: the struct of several results, else "". members: the members of that struct."""
+    """One function. result_type: the struct of several results, else "". members: the members of that struct.
+
+    arrays: those that a call passes, which the function has as the parameters `array_names`; there are some only of a
+    function that stands for several (`assemble/shared_functions.py`). type_argument: what a call states of a template.
+    """
 
     name: str
     takes_args: bool
@@ -32,6 +36,9 @@ class Signature:
     is_recursive: bool
     result_type: str
     members: tuple[str, ...]
+    arrays: tuple[Array, ...] = ()
+    array_names: tuple[str, ...] = ()
+    type_argument: str = ""
 
 
 def signatures(kernel: Kernel, target: Target, taken: frozenset[str]) -> dict[Function, Signature]:

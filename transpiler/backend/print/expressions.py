@@ -66,7 +66,7 @@ from ..languages.common.syntax import (
 from ..languages.common.syntax_forms import EQUAL, INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Rendered, Syntax
 from ..languages.common.target import Target
 from ..languages.common.tensors import is_native, is_short_vector, is_small, pointed_element, zero_of
-from ..layout.accessors import UsedMemory, cell_of, clamped, less_offset, strided
+from ..layout.accessors import UsedMemory, cell_of, clamped, less_offset, passed_accessor, strided
 from ..layout.args_members import WIDENED
 from ..layout.layout import Layout
 from ..layout.signatures import Signature
@@ -90,6 +90,8 @@ class Expressions:
         self.structs_used: dict[Struct, None] = {}
         self.uses_args = False
         self.signatures: Mapping[Function, Signature] = {}
+        self.passed: dict[Array, str] = {}
+        """Arrays that are parameters of the function that is printed, and their names."""
         self.symbols = Symbols()
         self.variables_used: set[str] = set()
         """Names of variables and parameters that the source reads or writes."""
@@ -177,6 +179,14 @@ class Expressions:
                 self.uses_args = True
                 name, _ = self.layout.accessors.inside[array]
                 return f"{name}({', '.join(self.of(operand).source for operand in address_operands(pointer))})"
+            case GlobalPtr(array=array, indices=indices) if array in self.passed:
+                name = self.passed[array]
+                self.used.passed[passed_accessor(array, name, self.layout.memory)] = None
+                self.used.constants |= dict.fromkeys(
+                    self.layout.constants.extent(array, axis) for axis in range(1, array.ndim) if array.shape
+                )
+                sources = wrapping.wide_sums(self.language, indices, self.of, self.parameters, self.innermost)
+                return f"{name}({', '.join(sources)})"
             case GlobalPtr(array=array, indices=indices, lanes=lanes):
                 (self.used.arrays if lanes == 1 else self.used.wide)[array] = None
                 self.uses_args = True
@@ -263,6 +273,19 @@ class Expressions:
             return self.parameter_of(argument)
         return f"{'&' if self.language.reference_is_pointer else ''}{self.lvalue(argument)}"
 
+    def data_of(self, array: Array) -> str:
+        """Return the pointer by which the source reaches an array."""
+        if array in self.passed:
+            return self.passed[array]
+        self.uses_args = True
+        return self.layout.data[array]
+
+    def passed_to(self, array: Array) -> str:
+        """Return an array as an argument of a call."""
+        if array in self.passed or not self.layout.copies_members:
+            return self.data_of(array)
+        return f"{self.layout.declared[array]}({self.data_of(array)})"
+
     def scalar_address(self, pointer: Statement) -> tuple[str, str]:
         """Return the buffer reference that contains a GLSL lvalue, and the number of its first scalar there."""
         assert pointer.type is not None
@@ -278,13 +301,13 @@ class Expressions:
             cell = f"({self.of(base.cell).source})" if base.cell is not None else self._cell_of(base, indices)
             parts = [place_number(base.array.place, indices, self.target, unit, cell)]
             parts += [text for text in (str(offset or ""), flat) if text]
-            return self.layout.data[base.array], f"uint({' + '.join(parts)})"
+            return self.data_of(base.array), f"uint({' + '.join(parts)})"
         linear = self._linear(base)
         if not isinstance(base.type, Scalar):
             linear = f"{linear if linear.isidentifier() else f'({linear})'} * {base.type.size_bytes // unit}"
             parts = [linear, *([str(offset)] if offset or not flat else []), *([flat] if flat else [])]
             linear = " + ".join(parts)
-        return self.layout.data[base.array], f"uint({linear})"
+        return self.data_of(base.array), f"uint({linear})"
 
     def _cell_of(self, pointer: GlobalPtr, indices: list[str]) -> str:
         """Return the number of the pool's cell that contains an element, "" without a pool."""
@@ -446,9 +469,8 @@ def _shape(e: Expressions, value: ArrayShape) -> Rendered:
 
 
 def _is_aligned(e: Expressions, value: IsAligned) -> Rendered:
-    e.uses_args = True
     e.need(*e.language.alignment_helpers)
-    return Rendered(e.language.is_aligned.format(data=e.layout.data[value.array], bytes=value.bytes), EQUAL)
+    return Rendered(e.language.is_aligned.format(data=e.data_of(value.array), bytes=value.bytes), EQUAL)
 
 
 def _index(e: Expressions, value: LoopIndex) -> Rendered:
@@ -466,9 +488,10 @@ def _call(e: Expressions, value: Call) -> Rendered:
         *([e.index] if signature.takes_index else []),
         *([e.random] if signature.takes_random else []),
         *([e.failed] if signature.may_fail else []),
+        *(e.passed_to(array) for array in signature.arrays),
         *(e.as_argument(a, p.by_reference) for a, p in zip(value.arguments, value.function.parameters, strict=True)),
     ]
-    return Rendered(f"{signature.name}({', '.join(texts)})")
+    return Rendered(f"{signature.name}{signature.type_argument}({', '.join(texts)})")
 
 
 def _call_result(e: Expressions, value: CallResult) -> Rendered:

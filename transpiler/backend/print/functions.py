@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...errors import NOWHERE
-from ...ir.functions import Call, Function, calls
+from ...ir.functions import Call, Function, called, calls, reachable
 from ...ir.nodes import count_uses
-from ...ir.statements import ArgLoad, LocalStore, Return
+from ...ir.statements import ArgLoad, Array, AtomicOp, GlobalPtr, GlobalStore, LocalStore, Return, base_pointer
 from ...ir.types import Scalar, Struct, Type, u1, u32
 from ...lazy_dataclasses import dataclass
 from ..languages.common.one_line import COLUMNS, INDENT, struct_source
@@ -34,7 +34,7 @@ from .statements import Statements, print_call
 
 @dataclass(slots=True)
 class PrintedFunction:
-    """One printed function. structure: the struct of several results, else empty."""
+    """One printed function. structure: the struct of several results, else empty. others: that it stands for, too."""
 
     function: Function
     comment: list[str]
@@ -45,6 +45,12 @@ class PrintedFunction:
     structs: list[Struct]
     helpers: list[str]
     symbols: Symbols
+    others: frozenset[Function] = frozenset()
+
+    @property
+    def functions(self) -> frozenset[Function]:
+        """The functions that this one stands for."""
+        return self.others | {self.function}
 
     @property
     def start(self) -> str:
@@ -67,7 +73,7 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
     language = e.language
     for parameter in function.parameters:
         e.parameters[parameter] = printer.names.declare(parameter.name)
-    context = _take_context(printer, signature)
+    context = _take_context(printer, signature, written_arrays(function) if signature.arrays else frozenset())
     declared = [_declared(e, p.type, e.parameters[p], p.by_reference) for p in function.parameters]
     result = signature.result_type or (e.name_of_type(function.results[0]) if function.results else "void")
     for type in function.results[:1]:
@@ -109,7 +115,7 @@ def _line_of(source: str) -> Line:
     return Line(depth, " " * more + text)
 
 
-def _take_context(printer: Statements, signature: Signature) -> list[str]:
+def _take_context(printer: Statements, signature: Signature, written: frozenset[Array]) -> list[str]:
     """Return the parameters by which a caller passes its context, and name them in the printer."""
     e, language = printer.e, printer.e.language
     declared = language.args_parameters if signature.takes_args else []
@@ -125,7 +131,17 @@ def _take_context(printer: Statements, signature: Signature) -> list[str]:
         printer.failed = f"*{e.failed}" if language.reference_is_pointer else e.failed
         declared.append(_declared(e, u1, e.failed, True))
         printer.exit_lines.append(f"{printer.failed} = true;")
+    for array, name in zip(signature.arrays, signature.array_names, strict=True):
+        e.passed[array] = printer.names.declare(name)
+        declared.append(_declared_array(e, array, e.passed[array], array in written))
     return declared
+
+
+def _declared_array(e: Expressions, array: Array, name: str, is_written: bool) -> str:
+    """Return an array as a parameter: a pointer, of which nothing is promised but that it is only read."""
+    if not e.language.has_pointers:
+        return f"{e.layout.declared[array]} {name}"
+    return f"{'' if is_written else 'const '}{e.layout.structs.name_of_type(array.element, True)} *{name}"
 
 
 def _declared(e: Expressions, type: Type, name: str, by_reference: bool) -> str:
@@ -150,7 +166,8 @@ def _comment(function: Function, printer: Statements) -> list[str]:
     if not printer.comments or function.location is NOWHERE:
         return []
     printer.commented.add((function.location.file, function.location.line))
-    known = ", ".join(f"{name} = {value}" for name, value in function.template if name != value)
+    passed = printer.e.signatures[function].array_names
+    known = ", ".join(f"{name} = {value}" for name, value in function.template if name not in (value, *passed))
     shown = wrapped_comment(python_comment(function.location), COLUMNS)
     shown += wrapped_comment(f"with {known}", COLUMNS) if known else []
     return [line.removeprefix("// ") for line in shown]
@@ -183,13 +200,40 @@ def _zero(e: Expressions, function: Function, signature: Signature) -> str:
     return _result(e, function, signature, [e.zero(type).source for type in function.results])
 
 
+def written_arrays(function: Function) -> frozenset[Array]:
+    """Return the arrays that a function or one that it calls writes."""
+    bases = (base_pointer(s.pointer) for s in reachable(function.body) if isinstance(s, (GlobalStore, AtomicOp)))
+    return frozenset(base.array for base in bases if isinstance(base, GlobalPtr))
+
+
+def in_order_of_calls(functions: list[PrintedFunction]) -> list[PrintedFunction]:
+    """Return functions in their order, but each after those that it, or one that it stands for, calls."""
+    if not any(printed.others for printed in functions):
+        return functions
+    of = {function: printed for printed in functions for function in printed.functions}
+    ordered: dict[Function, PrintedFunction] = {}
+    opened: set[Function] = set()
+
+    def visit(printed: PrintedFunction) -> None:
+        if printed.function not in opened:
+            opened.add(printed.function)
+            for function in called(*(one.body for one in sorted(printed.functions, key=lambda f: f.name))):
+                if function in of:
+                    visit(of[function])
+            ordered[printed.function] = printed
+
+    for printed in functions:
+        visit(printed)
+    return list(ordered.values())
+
+
 def prototypes(functions: list[PrintedFunction]) -> list[str]:
     """Return the prototypes of functions that are called before their definition."""
     defined: set[Function] = set()
-    heads = {printed.function: printed.head for printed in functions}
+    heads = {function: printed.head for printed in functions for function in printed.functions}
     needed: dict[Function, None] = {}
     for printed in functions:
-        defined.add(printed.function)
+        defined |= printed.functions
         for call in calls(printed.function.body):
             if call.function not in defined:
                 needed[call.function] = None

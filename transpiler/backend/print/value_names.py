@@ -48,9 +48,9 @@ INFIX = {
 """The word between the names of two operands."""
 RESULTS = {
     "add": "sum", "sub": "difference", "mul": "product", "matmul": "product", "outer_product": "product",
-    "div": "quotient", "raw_div": "quotient", "floordiv": "quotient", "plain_div": "quotient",
+    "div": "ratio", "raw_div": "ratio", "floordiv": "quotient", "plain_div": "quotient",
     "mod": "remainder", "raw_mod": "remainder", "plain_mod": "remainder", "pow": "power", "neg": "negative",
-    "min": "least", "max": "greatest", "select": "chosen", "sqrt": "root", "normal_sqrt": "root",
+    "min": "least", "max": "greatest", "select": "chosen", "normal_sqrt": "sqrt", "normal_rsqrt": "rsqrt",
     "normal_reciprocal": "reciprocal", "lt": "is_less", "le": "is_at_most",
     "gt": "is_greater", "ge": "is_at_least", "eq": "is_equal", "ne": "differs", "logical_and": "both",
     "logical_or": "either", "logical_not": "fails", "bit_and": "masked", "bit_or": "bits", "bit_xor": "bits",

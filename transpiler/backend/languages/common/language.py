@@ -131,6 +131,8 @@ class Language:
     reference: a template with {type} and {name} for a parameter passed by reference; `reference_is_pointer`: a pointer.
     no_parameters: the parameter list of a function without parameters.
     warns_of_unused: compilers warn about unused parameters.
+    has_overloads: functions of one name may differ in the types of their parameters.
+    template: before the head of a function of several types, with the {name} that stands for them; "" if there is none.
 
     Threads
     unroll: before the head of a loop that the compiler shall unroll; {count} is its trip count.
@@ -220,6 +222,8 @@ class Language:
     reference_is_pointer: bool = False
     no_parameters: str = ""
     warns_of_unused: bool = False
+    has_overloads: bool = False
+    template: str = ""
 
     unroll: str = "#pragma unroll\n"
     unroll_some: str = "#pragma unroll {count}\n"

@@ -61,6 +61,7 @@ GLSL = Language(
     alignment_helpers=("extension GL_EXT_buffer_reference_uvec2",),
     forwards_by_copy=True,
     precise="precise ",
+    has_overloads=True,
     reference="inout {type} {name}",
     unroll="[[unroll]] ",
     unroll_some="",
