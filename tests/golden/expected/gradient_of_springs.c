@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c ae78154f, gradient_of_springs.py:11: springs_grad()
+// shadesmith 0.1.0, c 246658d8, gradient_of_springs.py:11: springs_grad()
 #include <math.h>
 #include <stdbool.h>
 
@@ -47,13 +47,13 @@ static inline void task(const struct Args args, int s) {
     int ends_s = ends(s).x, ends_s_1 = ends(s).y;
     vec2 d = vec2_sub(x(ends_s), x(ends_s_1));
     // gradient_of_springs.py:14  strain = d.norm() / length[s] - 1
-    float norm_d = vec2_length(d), length_s = length(s), length_quotient = norm_d / length_s;
-    float strain = length_quotient - 1.0f;
+    float norm_d = vec2_length(d), length_s = length(s), length_ratio = norm_d / length_s;
+    float strain = length_ratio - 1.0f;
     // adjoint of gradient_of_springs.py:15  energy[None] += 0.5 * stiffness[s] * strain**2
     float strain_adj = strain * (energy_grad() * stiffness(s));
     stiffness_grad(s) += 0.5f * energy_grad() * (strain * strain);
     // adjoint of :14
-    length_grad(s) -= strain_adj * length_quotient / length_s;
+    length_grad(s) -= strain_adj * length_ratio / length_s;
     vec2 d_adj = vec2_mul_sv(strain_adj / length_s / norm_d, d);
     // adjoint of :13
     atomic_add_f32(&x_grad(ends_s_1).x, -d_adj.x);

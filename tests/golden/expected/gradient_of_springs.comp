@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan ef7d33f9, gradient_of_springs.py:11: springs_grad()
+// shadesmith 0.1.0, vulkan 9feba102, gradient_of_springs.py:11: springs_grad()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -45,13 +45,13 @@ void main() {
     int ends_s = ends(s).x, ends_s_1 = ends(s).y;
     vec2 d = x(ends_s) - x(ends_s_1);
     // gradient_of_springs.py:14  strain = d.norm() / length[s] - 1
-    float norm_d = length(d), length_s = length_(s), length_quotient = norm_d / length_s;
-    float strain = length_quotient - 1.0;
+    float norm_d = length(d), length_s = length_(s), length_ratio = norm_d / length_s;
+    float strain = length_ratio - 1.0;
     // adjoint of gradient_of_springs.py:15  energy[None] += 0.5 * stiffness[s] * strain**2
     float strain_adj = strain * (energy_grad() * stiffness(s));
     stiffness_grad(s) += 0.5 * energy_grad() * (strain * strain);
     // adjoint of :14
-    length_grad(s) -= strain_adj * length_quotient / length_s;
+    length_grad(s) -= strain_adj * length_ratio / length_s;
     vec2 d_adj = strain_adj / length_s / norm_d * d;
     // adjoint of :13
     atomicAdd(x_grad(ends_s_1).x, -d_adj.x);

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda fcf7c539, gradient_of_springs.py:11: springs_grad()
+// shadesmith 0.1.0, cuda c8d109e8, gradient_of_springs.py:11: springs_grad()
 
 #define BLOCK 128
 
@@ -50,13 +50,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK) springs_grad_0(const Args ar
     int ends_s = ends(s).x, ends_s_1 = ends(s).y;
     vec2 d = x(ends_s) - x(ends_s_1);
     // gradient_of_springs.py:14  strain = d.norm() / length[s] - 1
-    float norm_d = length(d), length_s = length_(s), length_quotient = norm_d / length_s;
-    float strain = length_quotient - 1.0f;
+    float norm_d = length(d), length_s = length_(s), length_ratio = norm_d / length_s;
+    float strain = length_ratio - 1.0f;
     // adjoint of gradient_of_springs.py:15  energy[None] += 0.5 * stiffness[s] * strain**2
     float strain_adj = strain * (energy_grad() * stiffness(s));
     stiffness_grad(s) += 0.5f * energy_grad() * (strain * strain);
     // adjoint of :14
-    length_grad(s) -= strain_adj * length_quotient / length_s;
+    length_grad(s) -= strain_adj * length_ratio / length_s;
     vec2 d_adj = strain_adj / length_s / norm_d * d;
     // adjoint of :13
     atomic_add_f32x2(&x_grad(ends_s_1).x, -d_adj.x, -d_adj.y);  // one instruction (vector_atomics)

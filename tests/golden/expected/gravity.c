@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 4374c1e5, gravity.py:11: gravity(dt: f32)
+// shadesmith 0.1.0, c 79d71e29, gravity.py:11: gravity(dt: f32)
 #include <math.h>
 
 enum { position_n0 = 1000 };  // shape of position, velocity
@@ -31,7 +31,7 @@ static inline void task(const struct Args args, int i) {
         vec3 d = vec3_sub(position(j), position(i));
         // gravity.py:16  force += d * ti.rsqrt(d.dot(d) + 1e-4) ** 3
         float rsqrt = rsqrt_f32(vec3_dot(d, d) + 1e-4f);
-        force = vec3_add(force, vec3_mul_sv(rsqrt * (rsqrt * rsqrt), d));
+        force = vec3_add(force, vec3_mul_sv(rsqrt * rsqrt * rsqrt, d));
     }
     // gravity.py:17  velocity[i] += dt * force
     // not atomic: no other iteration writes it (demote_atomics)

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 8c69edba, gravity.py:11: gravity(dt: f32)
+// shadesmith 0.1.0, vulkan f20c0a1b, gravity.py:11: gravity(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -42,7 +42,7 @@ void task(int i, bool has_iteration) {
                 vec3 d = position_tile[j - j_tile] - position(i);
                 // gravity.py:16  force += d * ti.rsqrt(d.dot(d) + 1e-4) ** 3
                 float rsqrt = inversesqrt(dot(d, d) + 1e-4);
-                force += rsqrt * (rsqrt * rsqrt) * d;
+                force += rsqrt * rsqrt * rsqrt * d;
             }
         }
         barrier();

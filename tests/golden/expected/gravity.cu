@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 7f2a3606, gravity.py:11: gravity(dt: f32)
+// shadesmith 0.1.0, cuda 6f819071, gravity.py:11: gravity(dt: f32)
 
 #define BLOCK 128
 
@@ -51,8 +51,8 @@ __device__ inline void task(const Args &args, int i, bool has_iteration) {
                 // gravity.py:15  d = position[j] - position[i]
                 vec3 d = position_tile[j - j_tile] - position(i);
                 // gravity.py:16  force += d * ti.rsqrt(d.dot(d) + 1e-4) ** 3
-                float normal_rsqrt = normal_rsqrt_f32(dot(d, d) + 1e-4f);
-                force += normal_rsqrt * (normal_rsqrt * normal_rsqrt) * d;
+                float rsqrt = normal_rsqrt_f32(dot(d, d) + 1e-4f);
+                force += rsqrt * rsqrt * rsqrt * d;
             }
         }
         __syncthreads();

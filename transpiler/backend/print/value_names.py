@@ -50,13 +50,17 @@ RESULTS = {
     "add": "sum", "sub": "difference", "mul": "product", "matmul": "product", "outer_product": "product",
     "div": "ratio", "raw_div": "ratio", "floordiv": "quotient", "plain_div": "quotient",
     "mod": "remainder", "raw_mod": "remainder", "plain_mod": "remainder", "pow": "power", "neg": "negative",
-    "min": "least", "max": "greatest", "select": "chosen", "normal_sqrt": "sqrt", "normal_rsqrt": "rsqrt",
+    "min": "least", "max": "greatest", "select": "chosen",
     "normal_reciprocal": "reciprocal", "lt": "is_less", "le": "is_at_most",
     "gt": "is_greater", "ge": "is_at_least", "eq": "is_equal", "ne": "differs", "logical_and": "both",
     "logical_or": "either", "logical_not": "fails", "bit_and": "masked", "bit_or": "bits", "bit_xor": "bits",
     "bit_not": "inverted", "shl": "shifted", "sar": "shifted", "shr": "shifted",
 }  # fmt: skip
 """The name of a result where the operands have none, or too long ones; of other operations it is their name."""
+
+
+ROOTS = {"sqrt": "root", "normal_sqrt": "root", "rsqrt": "rsqrt", "normal_rsqrt": "rsqrt"}
+"""The name of a root of a value without a name; that of `x` is `sqrt_x`."""
 
 
 def derived_name(value: Statement) -> str:
@@ -124,6 +128,10 @@ def _array(pointer: Statement) -> str:
 def _operation(op: str, operands: list[Statement]) -> str:
     words = [_word(operand) for operand in operands]
     known = [word for word in words if word]
+    if op in ROOTS:
+        return f"{op.removeprefix('normal_')}_{known[0]}" if known else ROOTS[op]
+    if op == "mul" and operands[0] is operands[1]:
+        return f"{known[0]}_squared" if known else "squared"
     if op in INFIX and len(operands) == 2:
         if len(known) == 2:
             name = f"{words[0]}_{INFIX[op]}_{words[1]}"

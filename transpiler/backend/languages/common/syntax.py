@@ -258,13 +258,16 @@ CONVERTING = frozenset({"add", "sub", "mul", "div", "raw_div", "lt", "le", "gt",
 def printed_operands(
     language: Language, operation: Operation, template: Callable[[Statement], str]
 ) -> Sequence[Statement]:
-    """Return the operands of `(float)i - x`, without the conversion of a number to the type of the other operand.
+    """Return the operands of `(float)i - x`, without the conversion of a number to the type of the other operand, and
+    those of a third power in the order that needs no brackets.
 
     template: returns that of a value's syntax, "" for a value that is printed as a name.
     """
     if operation.op not in CONVERTING or len(operation.operands) != 2:
         return operation.operands
     a, b = operation.operands
+    if operation.op == "mul" and isinstance(b, Operation) and b.op == "mul" and all(part is a for part in b.operands):
+        return [b, a]  # `x * x * x`, which is `x * (x * x)` to the last bit
     if a.type != b.type or a.type not in (f32, f64) or (isinstance(a, Cast) and isinstance(b, Cast)):
         return operation.operands
     return [unconverted(language, value, template) for value in operation.operands]
