@@ -27,6 +27,7 @@ Rule = Callable[[Any, Any], "Statement | None"]
 class Rewriter:
     """The state of one walk. `out`: statements of the block being rebuilt; `mapping`: values and their replacements.
 
+    drops: a statement was dropped.
     records: a subclass has a `visit` that does something for each statement, not only for those with blocks or effects.
     """
 
@@ -37,6 +38,7 @@ class Rewriter:
         self.mapping: dict[Statement, Statement] = {}
         self.out: list[Statement] = []
         self.changed = False
+        self.drops = False
 
     def run(self, kernel: Kernel) -> bool:
         """Rewrite all of `kernel`; return whether anything changed."""
@@ -98,7 +100,9 @@ class Rewriter:
     def replace(self, old: Statement, new: Statement) -> None:
         """Use `new` wherever `old` was used from here on, under the user's name of `old`."""
         self.changed = True
-        if new is not DROPPED:
+        if new is DROPPED:
+            self.drops = True
+        else:
             self.mapping[old] = new
             transfer_name(old, new)
 

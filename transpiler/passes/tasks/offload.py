@@ -41,7 +41,8 @@ def offload(kernel: Kernel, context: PassContext) -> bool:
     """Move `kernel.body` into `kernel.tasks`; the body is empty afterwards."""
     _Offload(kernel, context).run()
     # A single task without temporaries has the statements that it had.
-    context.is_clean = len(kernel.tasks) == 1 and not kernel.temporaries
+    if len(kernel.tasks) == 1 and not kernel.temporaries:
+        context.left = frozenset()
     return True
 
 
