@@ -12,7 +12,7 @@ in a `Temporary` with their Python name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from ...ir.functions import Call, calls
 from ...ir.nodes import Block, Effect, Statement, clone, has_effect, operands, walk, walk_blocks
@@ -224,13 +224,15 @@ class _Offload:
         return not is_own or (isinstance(value, Alloca) and value in self.temporaries)
 
 
-def _used(block: Block) -> Iterator[Statement]:
-    """Yield all operands of the statements in `block` and inside them."""
+def _used(block: Block) -> list[Statement]:
+    """Return all operands of the statements in `block` and inside them."""
+    used: list[Statement] = []
     for inner in walk_blocks(block):
         for statement in inner.statements:
-            yield from operands(statement)
+            used += operands(statement)
         if inner.result is not None:
-            yield inner.result
+            used.append(inner.result)
+    return used
 
 
 def _outer_operands(statement: Statement) -> list[Statement]:
