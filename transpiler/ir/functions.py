@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
+from itertools import chain
 from typing import ClassVar
 
 from ..errors import NOWHERE, SourceLocation
 from ..lazy_dataclasses import dataclass
-from .nodes import Block, Effect, Statement, walk, walk_blocks
+from .nodes import Block, Effect, Statement, walk
 from .statements import Array, Parameter, base_pointer
 from .types import Type
 
@@ -104,10 +105,8 @@ class CallResult(Statement):
 
 
 def calls(block: Block) -> Iterator[Call]:
-    """Yield the calls in `block` and inside it, in order."""
-    if not any(Call in [statement.__class__ for statement in inner.statements] for inner in walk_blocks(block)):
-        return iter(())
-    return (statement for statement in walk(block) if statement.__class__ is Call)
+    """Return the calls in `block` and inside it, in order."""
+    return iter([statement for statement in walk(block) if statement.__class__ is Call])
 
 
 def called(*blocks: Block) -> list[Function]:
@@ -127,11 +126,8 @@ def called(*blocks: Block) -> list[Function]:
 
 
 def reachable(*blocks: Block) -> Iterator[Statement]:
-    """Yield every statement of `blocks` and of the functions they call, each function once."""
-    has_calls = False
-    for block in blocks:
-        for statement in walk(block):
-            has_calls = has_calls or statement.__class__ is Call
-            yield statement
-    for function in called(*blocks) if has_calls else ():
-        yield from walk(function.body)
+    """Return every statement of `blocks` and of the functions they call, each function once."""
+    own = list(walk(blocks[0]) if len(blocks) == 1 else chain.from_iterable(map(walk, blocks)))
+    if Call in {statement.__class__ for statement in own}:
+        own += chain.from_iterable([walk(function.body) for function in called(*blocks)])
+    return iter(own)

@@ -111,27 +111,36 @@ def blocks(statement: Statement) -> list[Block]:
 
 
 def walk(block: Block) -> Iterator[Statement]:
-    """Yield every statement of `block` and of the blocks inside it, each before its own blocks."""
-    # Not by generators that delegate to each other: each statement would pass through those of all blocks around it.
-    stack = [iter(block.statements)]
-    while stack:
-        for statement in stack[-1]:
-            yield statement
-            if statement.BLOCKS:
-                stack += [iter(inner.statements) for inner in reversed(blocks(statement))]
-                break
-        else:
-            stack.pop()
+    """Return every statement of `block` and of the blocks inside it, each before its own blocks.
+
+    Of nested blocks a list is made at once: a generator would take longer. What the caller changes it does not see.
+    """
+    found: list[Statement] = []
+    pending = [(block.statements, False)]
+    while pending:
+        statements, is_flat = pending.pop()
+        nested = [] if is_flat else [k for k, statement in enumerate(statements) if statement.BLOCKS]
+        if not nested:
+            if not found and not pending:
+                return iter(statements)
+            found += statements
+            continue
+        pending.append((statements[nested[-1] + 1 :], True))
+        for before, position in zip([*nested[-2::-1], -1], reversed(nested)):
+            pending += [(inner.statements, False) for inner in reversed(blocks(statements[position]))]
+            pending.append((statements[before + 1 : position + 1], True))
+    return iter(found)
 
 
 def walk_blocks(block: Block) -> Iterator[Block]:
     """Yield `block` and every block inside it, outermost first."""
     stack = [block]
+    readers = BLOCK_READERS
     while stack:
         outer = stack.pop()
         yield outer
-        inside = [inner for statement in outer.statements if statement.BLOCKS for inner in blocks(statement)]
-        stack += reversed(inside)
+        for statement in reversed([statement for statement in outer.statements if statement.BLOCKS]):
+            stack += reversed(readers[statement.__class__](statement))
 
 
 def map_operands(statement: Statement, function: Callable[[Statement], Statement]) -> bool:
@@ -175,11 +184,9 @@ def replace_uses(block: Block, mapping: dict[Statement, Statement]) -> bool:
 
 def count_uses(block: Block) -> dict[Statement, int]:
     """Return how often each statement is read in `block` and inside, as an operand or a block's result."""
-    readers, uses = READERS, Counter[Statement]()
-    for inner in walk_blocks(block):
-        uses.update(chain.from_iterable([readers[s.__class__](s) for s in inner.statements]))
-        if inner.result is not None:
-            uses[inner.result] += 1
+    readers, blocks = READERS, list(walk_blocks(block))
+    uses = Counter[Statement](chain.from_iterable([readers[s.__class__](s) for b in blocks for s in b.statements]))
+    uses.update([inner.result for inner in blocks if inner.result is not None])
     return uses
 
 
@@ -238,11 +245,12 @@ class _BlockReaders(dict[type, Callable[[Any], list[Block]]]):
     """By class of statement with blocks."""
 
     def __missing__(self, kind: type) -> Callable[[Any], list[Block]]:
-        names: tuple[str, ...] = kind.BLOCKS  # type: ignore[attr-defined]
-        items = ", ".join(f"statement.{name}" for name in names)
-        made: Callable[[Any], list[Block]] = _function(
-            "statement", [f"return [block for block in ({items},) if block is not None]"]
-        )
+        optional = {member.name for member in fields(kind) if "None" in str(member.type)}
+        items = [
+            f"*([] if statement.{name} is None else [statement.{name}])" if name in optional else f"statement.{name}"
+            for name in kind.BLOCKS  # type: ignore[attr-defined]
+        ]
+        made: Callable[[Any], list[Block]] = _function("statement", [f"return [{', '.join(items)}]"])
         self[kind] = made
         return made
 

@@ -17,7 +17,10 @@ from .textures import Texture
 from .types import Scalar, Struct, Type
 
 Kinds = set[object]
-"""Classes of statements, and names of operations: passes look for few, and most kernels have none of them."""
+"""Classes of statements and of their types, names of operations, and `DERIVATIVE`: passes look for few of them, and
+most kernels have none of these."""
+DERIVATIVE = "derivative"
+"""The kind of a kernel that is a derivative: its statements may differentiate others."""
 MAX_BLOCKS = 4096
 """Blocks of threads that store partial results, if these are joined in order: more than an H200 runs at once."""
 SUMS_PADDING = 1 << 14
@@ -204,18 +207,20 @@ def with_members(structs: Iterable[Struct]) -> list[Struct]:
 
 def kinds_in(kernel: Kernel) -> Kinds:
     """Return the kinds of all statements of a kernel."""
-    kinds: Kinds = set()
+    kinds: Kinds = {DERIVATIVE} if kernel.derivative else set()
     for root in kernel.roots():
         for block in walk_blocks(root):
             statements = block.statements
             kinds.update([statement.__class__ for statement in statements])
+            kinds.update([statement.type.__class__ for statement in statements])
             kinds.update([statement.op for statement in statements if statement.__class__ is Operation])
     return kinds
 
 
 def arrays_in(kernel: Kernel) -> set[Array]:
     """Return the arrays that a kernel accesses."""
-    return {statement.array for statement in statements_in(kernel) if isinstance(statement, GlobalPtr)}
+    blocks = [block for root in kernel.roots() for block in walk_blocks(root)]
+    return {statement.array for block in blocks for statement in block.statements if statement.__class__ is GlobalPtr}
 
 
 def statements_in(kernel: Kernel) -> Iterator[Statement]:

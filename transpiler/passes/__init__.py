@@ -11,18 +11,21 @@ from ..errors import InternalError, ReportedError, TaichiCompilationError
 from ..ir.sparse import Deactivate
 from ..ir.statements import (
     Alloca,
+    ArrayShape,
     AtomicOp,
     Const,
     LocalStore,
     MatrixElement,
     MatrixInit,
+    Operation,
     RangeFor,
     StructElement,
     StructFor,
     StructInit,
     While,
 )
-from ..ir.tasks import Kernel
+from ..ir.tasks import DERIVATIVE, Kernel
+from ..ir.types import Tensor
 from ..ir.verify import Stage, verify
 from ..nesting import deep_recursion
 from ..options import OwnPass
@@ -109,10 +112,13 @@ cleanup = until_stable(fold, simplify, forward_stores, common_subexpressions, de
 
 UNAFFECTED: dict[Pass, tuple[Pass, ...]] = {
     fold: (fold,),
-    common_subexpressions: (fold, common_subexpressions),
-    dead_code: (fold, simplify, common_subexpressions),
+    common_subexpressions: (fold, common_subexpressions, dead_code),
+    dead_code: (fold, simplify, common_subexpressions, dead_code),
 }
-"""Steps of the cleanup that find nothing more after a change by the step, if they found nothing before it."""
+"""Steps of the cleanup that find nothing more after a change by the step, if they found nothing before it.
+
+A pass that knows more of a change sets `PassContext.left`.
+"""
 
 NEEDED: dict[Pass, tuple[object, ...]] = {
     struct_for: (StructFor,),
@@ -129,7 +135,14 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     block_tiles: (RangeFor,),
     shared_rows: (LocalStore,),
     vector_atomics: (AtomicOp,),
-    gather_adjoints: (AtomicOp,),
+    gather_adjoints: (DERIVATIVE,),
+    tidy_adjoints: (DERIVATIVE,),
+    vector_lanes: (RangeFor,),
+    lane_loops: (RangeFor,),
+    lane_whiles: (While,),
+    short_vectors: (RangeFor,),
+    operand_order: (Tensor,),
+    expand_vectors: (Tensor,),
     split_vectors: (MatrixElement,),
     lowest_bits: ("bit_and", "mod", "plain_mod", "raw_mod"),
     minima: ("neg",),
@@ -138,15 +151,18 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     exact_ends: (RangeFor,),
     unroll_loops: (RangeFor,),
 }
-"""Classes of statements and names of operations; a pass finds nothing in a kernel without any of them."""
+"""Kinds (`ir.tasks.kinds_in`); a pass finds nothing in a kernel without any of them."""
 
 ADDED: dict[Pass, frozenset[object]] = {
     fold: frozenset({Const}),
     forward_stores: frozenset({Const, MatrixInit, StructInit, MatrixElement, StructElement}),
     common_subexpressions: frozenset(),
     dead_code: frozenset(),
+    lower: frozenset(),
+    struct_for: frozenset({RangeFor, Const, ArrayShape}),
+    ranges: frozenset({Const, Operation, "plain_div", "plain_mod", "sar", "bit_and"}),
 }
-"""The kinds of statements that a pass may add. Other passes may add any."""
+"""The kinds of statements that a pass may add. Other passes may add any, and so may one that sets `kinds` to None."""
 
 limits = (branch_depth, iteration_limit)
 """What drivers need that end long loops or overflow their stack silently."""
@@ -249,17 +265,15 @@ def run(kernel: Kernel, context: PassContext, last: str = "") -> None:
         InternalError: names the pass after which the kernel is malformed (with `options.verify`).
     """
     with deep_recursion():
-        stable: Cleanup | None = None  # the group that would change nothing now
+        waiting = set(cleanup)  # its steps that may change something now
         for stage, steps in _pipeline(context).items():
             for step in steps:
-                if not isinstance(step, Cleanup):
-                    context.is_clean = False
-                    if _run_pass(step, stage, kernel, context) and not context.is_clean:
-                        stable = None
-                    if step.__name__ == last:
-                        return
-                elif step is not stable:
-                    stable = step if _run_until_stable(step, stage, kernel, context) else None
+                if isinstance(step, Cleanup):
+                    _run_until_stable(step, stage, kernel, context, waiting)
+                    continue
+                _run_step(step, stage, kernel, context, waiting)
+                if step.__name__ == last:
+                    return
 
 
 def names_of_passes() -> dict[str, list[str]]:
@@ -312,18 +326,24 @@ def _steps(item: Pass | Cleanup) -> tuple[Pass, ...]:
     return item if isinstance(item, Cleanup) else (item,)
 
 
-def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: PassContext) -> bool:
-    """Run the steps one after another; return True once no step would change anything."""
-    waiting = set(steps)
+def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: PassContext, waiting: set[Pass]) -> None:
+    """Run the waiting steps one after another, until none is left that may change something."""
     for _ in range(MAX_ROUNDS):
         for step in steps:
-            if step in waiting:
-                waiting.discard(step)
-                if _run_pass(step, stage, kernel, context):
-                    waiting.update(other for other in steps if other not in UNAFFECTED.get(step, ()))
             if not waiting:
-                return True
-    return False
+                return
+            _run_step(step, stage, kernel, context, waiting)
+
+
+def _run_step(step: Pass, stage: Stage, kernel: Kernel, context: PassContext, waiting: set[Pass]) -> None:
+    """Run a pass, unless it is a step of the cleanup that would find nothing; add what may find something then."""
+    if step in cleanup and step not in waiting:
+        return
+    waiting.discard(step)
+    context.left = None
+    if _run_pass(step, stage, kernel, context):
+        left, unaffected = context.left, UNAFFECTED.get(step, ())
+        waiting.update(one for one in cleanup if one not in unaffected and (left is None or one.__name__ in left))
 
 
 def _may_find(step: Pass, kernel: Kernel, context: PassContext) -> bool:
@@ -345,6 +365,7 @@ def _run_pass(step: Pass, stage: Stage, kernel: Kernel, context: PassContext) ->
     context.runs.append(PassRun(name, start, seconds, has_changed))
     if not has_changed:
         return False
+    context.facts.clear()
     context.kinds = context.kinds | ADDED[step] if context.kinds is not None and step in ADDED else None
     context.changes += is_optional
     if context.record is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import field
+from typing import Any, TypeVar
 
 from ..errors import SourceLocation
 from ..ir.tasks import Kernel, Kinds, kinds_in
@@ -11,6 +12,7 @@ from ..ir.verify import Stage
 from ..lazy_dataclasses import dataclass
 from ..options import Capabilities, CompileOptions
 
+Found = TypeVar("Found")
 Pass = Callable[[Kernel, "PassContext"], bool]
 """Changes a kernel in place and returns whether it changed anything."""
 
@@ -73,7 +75,8 @@ class PassContext:
         runs: all runs of passes, in order.
         changes: how many runs of passes that are not required have changed the kernel.
         kinds: classes and operations of the kernel's statements, and perhaps more; None if a pass has changed it since.
-        is_clean: set by a pass whose change leaves nothing to the cleanup.
+        facts: what passes have found out about the kernel; dropped when a pass changes it.
+        left: set by a pass that knows which steps of the cleanup its change may have left something to; None: any.
     """
 
     options: CompileOptions
@@ -86,10 +89,19 @@ class PassContext:
     runs: list[PassRun] = field(default_factory=list)
     changes: int = 0
     kinds: Kinds | None = None
-    is_clean: bool = False
+    facts: dict[Hashable, Any] = field(default_factory=dict)
+    left: frozenset[str] | None = None
 
     def may_have(self, kernel: Kernel, kinds: Iterable[object]) -> bool:
         """Return whether a kernel may contain statements of one of these classes, or one of these operations."""
         if self.kinds is None:
             self.kinds = kinds_in(kernel)
         return not self.kinds.isdisjoint(kinds)
+
+    def fact(self, find: Callable[..., Found], *given: Hashable) -> Found:
+        """Return `find(*given)`, found once until a pass changes the kernel."""
+        key = (find, *given)
+        if key not in self.facts:
+            self.facts[key] = find(*given)
+        found: Found = self.facts[key]
+        return found

@@ -27,16 +27,20 @@ Rule = Callable[[Any, Any], "Statement | None"]
 class Rewriter:
     """The state of one walk. `out`: statements of the block being rebuilt; `mapping`: values and their replacements.
 
-    records: a subclass has a `visit` that does something for each statement, not only for those with blocks or effects.
+    drops: a statement was dropped.
+    records: a subclass has a `visit` that does something for each statement.
+    sees_effects: likewise for statements with effects. Else it is called for those with blocks only.
     """
 
     records: ClassVar[bool] = False
+    sees_effects: ClassVar[bool] = False
 
     def __init__(self, rules: Mapping[type[Statement], Rule]) -> None:
         self.rules = rules
         self.mapping: dict[Statement, Statement] = {}
         self.out: list[Statement] = []
         self.changed = False
+        self.drops = False
 
     def run(self, kernel: Kernel) -> bool:
         """Rewrite all of `kernel`; return whether anything changed."""
@@ -57,9 +61,9 @@ class Rewriter:
         outer, self.out = self.out, []
         # Written without helpers: this is the innermost loop of all passes.
         rule_of, mapping, resolvers, append = self.rules.get, self.mapping, RESOLVERS, self.out.append
-        records = self.records
+        records, seen = self.records, ORDERED if self.sees_effects else Effect.NONE
         for statement in block.statements:
-            if records or statement.EFFECT & ORDERED or statement.BLOCKS:
+            if statement.BLOCKS or records or (seen and statement.EFFECT & seen):
                 self.visit(statement)
                 continue
             kind = statement.__class__
@@ -82,8 +86,8 @@ class Rewriter:
     def visit(self, statement: Statement) -> None:
         """Rewrite one statement and emit it, unless its rule replaces it."""
         if self.mapping:
-            self.resolve_operands(statement)
-        rule = self.rules.get(type(statement))
+            RESOLVERS[statement.__class__](statement, self.mapping)
+        rule = self.rules.get(statement.__class__)
         if rule is not None:
             new = rule(self, statement)
             if new is not None:
@@ -98,7 +102,9 @@ class Rewriter:
     def replace(self, old: Statement, new: Statement) -> None:
         """Use `new` wherever `old` was used from here on, under the user's name of `old`."""
         self.changed = True
-        if new is not DROPPED:
+        if new is DROPPED:
+            self.drops = True
+        else:
             self.mapping[old] = new
             transfer_name(old, new)
 

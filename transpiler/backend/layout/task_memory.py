@@ -15,10 +15,12 @@ def memory_of(task: Task) -> tuple[tuple[int, ...], tuple[int, ...]]:
     reads: set[int] = set()
     writes: set[int] = set()
     for statement in reachable(*task.roots()):
-        if isinstance(statement, (GlobalLoad, AtomicOp)):
-            reads.add(_slot(statement.pointer))
-        if isinstance(statement, (GlobalStore, AtomicOp)):
-            writes.add(_slot(statement.pointer))
+        if isinstance(statement, (GlobalLoad, GlobalStore, AtomicOp)):
+            slot = _slot(statement.pointer)
+            if statement.__class__ is not GlobalStore:
+                reads.add(slot)
+            if statement.__class__ is not GlobalLoad:
+                writes.add(slot)
     return tuple(sorted(reads)), tuple(sorted(writes))
 
 

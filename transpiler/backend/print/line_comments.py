@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from ...errors import SourceLocation
 from ..languages.common.language import Language
@@ -22,6 +23,8 @@ NUMBER = re.compile(
     r"(?<![\w.])(0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?:[fFhH]|[uU]?[lL]{0,2}|LF|lf)?(?!\w)"
 )
 NAME = re.compile(r"[A-Za-z_]\w*")
+WORD = re.compile(f"{NUMBER.pattern}|({NAME.pattern})")
+"""A number or a name, in one search. A number that touches a name is none of both."""
 CHAIN = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 DECLARED_TYPE = re.compile(r"^[A-Za-z_]\w* (?=[A-Za-z_]\w* = )")
 PYTHON_KEYWORDS = frozenset({
@@ -61,7 +64,7 @@ def basename(file: str) -> str:
 
 def shortened(lines: Sequence[Line], language: Language, file: str) -> list[Line]:
     """Return the lines with a number in place of each comment that repeats its statement. file: the kernel's."""
-    types = frozenset(name for text in language.types.values() for name in NAME.findall(text))
+    types = _names_of_types(language)
     result: list[Line] = []
     position = 0
     while position < len(lines):
@@ -90,6 +93,11 @@ def shortened(lines: Sequence[Line], language: Language, file: str) -> list[Line
         else:
             result += lines[first:position]
     return result
+
+
+@cache
+def _names_of_types(language: Language) -> frozenset[str]:
+    return frozenset(name for text in language.types.values() for name in NAME.findall(text))
 
 
 def without_comments(source: str) -> str:
@@ -132,27 +140,39 @@ def _numbered(code: str, remark: str, line: Line, file: str) -> str:
 def _repeats(python: str, code: Sequence[str], types: frozenset[str]) -> bool:
     """Return whether a statement has the names and the numbers of its Python line, and no others."""
     python = python.partition("#")[0]
-    if _continues(python) or '"' in python or "'" in python:
+    if '"' in python or "'" in python or _continues(python):
         return False
-    names = _names(python) - PYTHON_KEYWORDS
-    numbers = {_value(number) for number in NUMBER.findall(python)}
+    names, numbers = _words(python)
+    names -= PYTHON_KEYWORDS
     source = DECLARED_TYPE.sub("", " ".join(code))
-    printed = set().union(*(_in_python(name, names, _members(python)) for name in _names(source) - KEYWORDS))
-    printed_numbers = {_value(number) for number in NUMBER.findall(source)}
+    printed, printed_numbers = _words(source)
+    others = printed - names - KEYWORDS
+    if others:
+        members = _members(python) if "." in python else {}
+        printed &= names
+        printed -= KEYWORDS
+        printed.update(*[_in_python(name, names, members) for name in others])
+    else:
+        printed -= KEYWORDS
     if source.startswith("for ("):
         printed_numbers -= {0.0, 1.0} - numbers
-    return names - types == printed - types and numbers == printed_numbers
+    return numbers == printed_numbers and names - types == printed - types
 
 
-def _names(line: str) -> set[str]:
-    """Return the names in a line, without those of vector types."""
-    return {name for name in NAME.findall(NUMBER.sub("", line)) if not VECTOR_TYPE.fullmatch(name)}
+def _words(line: str) -> tuple[set[str], set[float]]:
+    """Return the names in a line, without those of vector types, and the values of the numbers."""
+    names: set[str] = set()
+    numbers: set[float] = set()
+    for number, name in WORD.findall(line):
+        if number:
+            numbers.add(_value(number))
+        elif ("vec" not in name and "mat" not in name) or not VECTOR_TYPE.fullmatch(name):
+            names.add(name)
+    return names, numbers
 
 
 def _in_python(name: str, names: set[str], members: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    """Return the names that a name stands for in Python: `sqrt` for `sqrtf`, `max` for `fmaxf`, `a`, `b` for `a_b`."""
-    if name in names:
-        return [name]
+    """Return the names that a name that is not in Python stands for: `sqrt` for `sqrtf`, `a`, `b` for `a_b`."""
     if name in members:
         return members[name]
     return [next((known for known in (name.removesuffix("f"), name.removesuffix("f")[1:]) if known in names), name)]
@@ -170,4 +190,5 @@ def _value(number: str) -> float:
 
 def _continues(line: str) -> bool:
     """Return whether the statement that starts in this line goes on in the next."""
-    return sum(map(line.count, "([{")) > sum(map(line.count, ")]}"))
+    count = line.count
+    return count("(") + count("[") + count("{") > count(")") + count("]") + count("}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ir.functions import Call
-from ...ir.nodes import Block, Statement, walk
+from ...ir.nodes import Block, Effect, Statement, walk
 from ...ir.statements import (
     Alloca,
     Array,
@@ -114,6 +114,8 @@ def stored_locals(statement: Statement, stored: dict[Statement, set[Statement]])
         for nested in inner.statements:
             if nested.BLOCKS:
                 inner_stores |= stored_locals(nested, stored)
+            elif not nested.EFFECT & Effect.WRITE:
+                continue
             elif isinstance(nested, (LocalStore, AtomicOp)):
                 base = base_pointer(nested.pointer)
                 if isinstance(base, Alloca):

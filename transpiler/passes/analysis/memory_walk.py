@@ -50,6 +50,8 @@ class MemoryWalk(Rewriter):
         changes: of the statements so far in the current block.
     """
 
+    sees_effects = True
+
     def __init__(self, rules: Mapping[type[Statement], Rule]) -> None:
         super().__init__(rules)
         self.addresses = Addresses()

@@ -34,6 +34,7 @@ from ...ir.statements import (
     MatrixInit,
     MatrixPtr,
     Operation,
+    RangeFor,
     StructElement,
     StructInit,
     StructPtr,
@@ -51,7 +52,11 @@ COMMUTATIVE = frozenset(name for name, entry in OPS.items() if entry.commutative
 
 def common_subexpressions(kernel: Kernel, context: PassContext) -> bool:
     """Merge equal values of one block, and of a block with its enclosing blocks."""
-    return _Sharing().run(kernel)
+    walk = _Sharing()
+    changed = walk.run(kernel)
+    if not walk.stored_merged and all(merged.__class__ is Const for merged in walk.mapping):
+        context.left = frozenset({"simplify"})
+    return changed
 
 
 class _Sharing(MemoryWalk):
@@ -61,6 +66,8 @@ class _Sharing(MemoryWalk):
         values: those in scope, by key.
         added: the keys of `values` in the order of their statements.
         texels: values of the texture reads of the current block, by texture and operands.
+        stored_merged: a value that is stored was merged with another, or a value of a statement that is neither a
+            store nor a loop: `forward_stores` compares these.
     """
 
     def __init__(self) -> None:
@@ -68,6 +75,13 @@ class _Sharing(MemoryWalk):
         self.values: dict[Key, Statement] = {}
         self.added: list[Key] = []
         self.texels: dict[Key, Statement] = {}
+        self.stored_merged = False
+
+    def visit(self, statement: Statement) -> None:
+        """Merge inside a statement with an effect or with blocks."""
+        if not self.stored_merged and statement.__class__ is not RangeFor:
+            self.stored_merged = not self.mapping.keys().isdisjoint(operands(statement))
+        super().visit(statement)
 
     def block(self, block: Block) -> None:
         texels, self.texels = self.texels, {}

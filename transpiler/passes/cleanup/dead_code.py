@@ -11,7 +11,7 @@ from collections import Counter
 
 from ...ir.nodes import Block, Effect, Statement, count_uses, operands, walk_blocks
 from ...ir.remarks import remark_dropped_task
-from ...ir.statements import If, RangeFor, StructFor
+from ...ir.statements import If, LocalLoad, RangeFor, StructFor
 from ...ir.tasks import Kernel
 from ...ir.threads import ThreadFor
 from ..context import PassContext
@@ -31,17 +31,24 @@ def dead_code(kernel: Kernel, context: PassContext) -> bool:
         sweep.block(function.body)
     if not kernel.tasks:
         sweep.block(kernel.body)
-        return sweep.changed
     for task in kernel.tasks:
         for root in reversed(task.roots()):
             sweep.block(root)
+    if not sweep.drops_reads:
+        context.left = frozenset()
     return sweep.changed
 
 
 class _Sweep:
+    """Drops statements.
+
+    drops_reads: one of them read a variable or had blocks: `forward_stores` may find more then.
+    """
+
     def __init__(self, kernel: Kernel) -> None:
         self.uses = Counter[Statement]()
         self.changed = False
+        self.drops_reads = False
         self.kernel = kernel
         self.explains = False
         for root in kernel.roots():
@@ -52,8 +59,11 @@ class _Sweep:
 
     def _release(self, statement: Statement) -> None:
         """Subtract the uses by `statement` and the statements inside it."""
-        for operand in operands(statement):
+        read = operands(statement)
+        for operand in read:
             self.uses[operand] -= 1
+        if statement.BLOCKS or statement.EFFECT or any(isinstance(operand, LocalLoad) for operand in read):
+            self.drops_reads = True
         for attribute in statement.BLOCKS:
             inner = getattr(statement, attribute)
             if inner is None:

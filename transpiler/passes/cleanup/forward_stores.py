@@ -151,7 +151,7 @@ class _Locals:
             order[statement] = len(order)
             if ended and state.values:  # nothing is known in unreachable code
                 state.clear()
-            if type(statement) in VALUES:
+            if statement.__class__ in VALUES:
                 continue
             match statement:
                 case LocalLoad():
@@ -363,25 +363,27 @@ def _zero(rewriter: Rewriter, alloca: Alloca) -> Statement:
 def _drop_overwritten(block: Block) -> bool:
     """Drop stores to whole variables that a later store of the same block overwrites before any read."""
     overwritten: set[Statement] = set()
-    retained: list[Statement] = []
+    dropped: set[Statement] = set()
     changed = False
     for statement in reversed(block.statements):
+        if statement.__class__ in VALUES:
+            continue
         if isinstance(statement, LocalStore):
             if base_pointer(statement.pointer) in overwritten:
-                continue
-            if isinstance(statement.pointer, Alloca):
+                dropped.add(statement)
+            elif isinstance(statement.pointer, Alloca):
                 overwritten.add(statement.pointer)
         elif isinstance(statement, (LocalLoad, AtomicOp)):
-            overwritten.discard(base_pointer(statement.pointer))
+            if overwritten:
+                overwritten.discard(base_pointer(statement.pointer))
         elif isinstance(statement, Call):
             overwritten.difference_update(statement.references())
         elif statement.BLOCKS or statement.EFFECT & Effect.CONTROL:
             overwritten.clear()  # it may be read inside, or after a jump
-            for inner in blocks(statement):
+            for inner in blocks(statement) if statement.BLOCKS else ():
                 changed |= _drop_overwritten(inner)
-        retained.append(statement)
-    if len(retained) != len(block.statements):
-        block.statements = retained[::-1]
+    if dropped:
+        block.statements = [statement for statement in block.statements if statement not in dropped]
         return True
     return changed
 

@@ -41,7 +41,7 @@ def lane_loops(kernel: Kernel, context: PassContext) -> bool:
     if not capabilities.blocks_as_loops or capabilities.blocks_in_lockstep:
         return False
     for task in kernel.tasks:
-        outer = _outer_values(task)
+        outer = _outer_values(task, context)
         if outer is not None:
             task.body.statements = _split(task.body, outer).statements
             carry_across_barriers(task.body, {}, CHEAP)
@@ -50,15 +50,15 @@ def lane_loops(kernel: Kernel, context: PassContext) -> bool:
     return any(task.lane_loops for task in kernel.tasks)
 
 
-def _outer_values(task: Task) -> set[Statement] | None:
+def _outer_values(task: Task, context: PassContext) -> set[Statement] | None:
     """Return the values that the bounds of serial loops are made of; None if a loop does not qualify."""
     loop = task.loop
-    if loop is None or task.as_lanes or not may_have_lanes(task, loop) or loop.starts[-1].type != i32:
+    if loop is None or task.as_lanes or loop.starts[-1].type != i32 or not context.fact(may_have_lanes, task, loop):
         return None
     statements = list(walk(task.body))
     if any(isinstance(s, Alloca) and not isinstance(s.type, Scalar) for s in statements):
         return None
-    varying = varying_values(task, loop)
+    varying = context.fact(varying_values, task, loop)
     accesses = accesses_in_loops(task)
     reached = [access for access in accesses if access.pointer in varying]
     if not reached or not all(is_along(access, loop, varying) for access in accesses):

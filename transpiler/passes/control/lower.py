@@ -46,12 +46,15 @@ def lower(kernel: Kernel, context: PassContext) -> bool:
     Raises:
         TaichiSyntaxError: for a value returned from inside a parallel loop, whose iterations have no order.
     """
-    _share_updates(kernel.body)
+    if _share_updates(kernel.body):
+        context.kinds = None
     if context.may_have(kernel, (Return,)) and any(isinstance(statement, Return) for statement in walk(kernel.body)):
         _Returns(kernel).run()
         context.kinds = None
-    for root in kernel.roots() if context.may_have(kernel, (Break,)) else ():
-        _split_axes(root)
+    if context.may_have(kernel, (Break,)):
+        for root in kernel.roots():
+            _split_axes(root)
+        context.kinds = None
     return True
 
 
@@ -63,22 +66,23 @@ def is_parallel_loop(statement: Statement) -> bool:
 # --- updates of variables from parallel loops -------------------------------------------------------------------------
 
 
-def _share_updates(body: Block) -> None:
-    """Make `s = s + x` on a variable declared outside a parallel loop atomic, as Taichi does for `s += x`."""
+def _share_updates(body: Block) -> bool:
+    """Make `s = s + x` on a variable declared outside a parallel loop atomic, as Taichi does for `s += x`.
+
+    Return whether there is one.
+    """
     outside = {statement for statement in body.statements if isinstance(statement, Alloca)}
-    if not outside:
-        return
-    for loop in body.statements:
-        if is_parallel_loop(loop):
-            for inner in blocks(loop):
-                _share_in(inner, outside)
+    loops = [loop for loop in body.statements if is_parallel_loop(loop)] if outside else []
+    changed = [_share_in(inner, outside) for loop in loops for inner in blocks(loop)]
+    return any(changed)
 
 
-def _share_in(block: Block, outside: set[Alloca]) -> None:
+def _share_in(block: Block, outside: set[Alloca]) -> bool:
+    changed = False
     builder = Builder(Block())
     for statement in block.statements:
         for inner in blocks(statement) if statement.BLOCKS else ():
-            _share_in(inner, outside)
+            changed |= _share_in(inner, outside)
         update = None
         if isinstance(statement, LocalStore) and base_pointer(statement.pointer) in outside:
             update = _as_update(statement)
@@ -87,7 +91,9 @@ def _share_in(block: Block, outside: set[Alloca]) -> None:
         else:
             builder.location = statement.location
             builder.atomic(update[0], statement.pointer, update[1])
+            changed = True
     block.statements = builder.block.statements
+    return changed
 
 
 def _as_update(store: LocalStore) -> tuple[str, Statement] | None:

@@ -50,7 +50,10 @@ def struct_for(kernel: Kernel, context: PassContext) -> bool:
     for root in kernel.roots() if replaced else ():
         rebind_indices(root, replaced)
     # Bounds of a loop over a dense array are numbers and extents, which are printed in place.
-    context.is_clean = not cell_indices and not any(is_in_pool(loop.over) for loop in replaced.values())
+    if cell_indices or any(is_in_pool(loop.over) for loop in replaced.values()):
+        context.kinds = None
+    else:
+        context.left = frozenset()
     return True
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.nodes import Statement, walk
+from ...ir.nodes import Statement, operands, walk
 from ...ir.statements import Assert, Const, IndexCheck, LoopIndex, Operation, RangeFor, is_const, scalar_type
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, element_of, u1
@@ -28,7 +28,13 @@ def ranges(kernel: Kernel, context: PassContext) -> bool:
     if not any(map(_may_be_simpler, (statement for root in kernel.roots() for statement in walk(root)))):
         return False
     rules = {Operation: _operation, Assert: _assert, IndexCheck: _index_check}
-    return ValueRanges(rules, stored_ranges(kernel)).run(kernel)
+    rewriter = ValueRanges(rules, stored_ranges(kernel))
+    changed = rewriter.run(kernel)
+    replaced = rewriter.mapping.items()
+    if not rewriter.drops and all(new.__class__ is Operation and new not in operands(old) for old, new in replaced):
+        # New divisions are as unknown as the old ones to what compares indices and stored values.
+        context.left = frozenset({"fold", "simplify", "common_subexpressions", "dead_code"})
+    return changed
 
 
 def _may_be_simpler(statement: Statement) -> bool:

@@ -12,7 +12,7 @@ in a `Temporary` with their Python name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from ...ir.functions import Call, calls
 from ...ir.nodes import Block, Effect, Statement, clone, has_effect, operands, walk, walk_blocks
@@ -41,7 +41,8 @@ def offload(kernel: Kernel, context: PassContext) -> bool:
     """Move `kernel.body` into `kernel.tasks`; the body is empty afterwards."""
     _Offload(kernel, context).run()
     # A single task without temporaries has the statements that it had.
-    context.is_clean = len(kernel.tasks) == 1 and not kernel.temporaries
+    if len(kernel.tasks) == 1 and not kernel.temporaries:
+        context.left = frozenset()
     return True
 
 
@@ -223,13 +224,15 @@ class _Offload:
         return not is_own or (isinstance(value, Alloca) and value in self.temporaries)
 
 
-def _used(block: Block) -> Iterator[Statement]:
-    """Yield all operands of the statements in `block` and inside them."""
+def _used(block: Block) -> list[Statement]:
+    """Return all operands of the statements in `block` and inside them."""
+    used: list[Statement] = []
     for inner in walk_blocks(block):
         for statement in inner.statements:
-            yield from operands(statement)
+            used += operands(statement)
         if inner.result is not None:
-            yield inner.result
+            used.append(inner.result)
+    return used
 
 
 def _outer_operands(statement: Statement) -> list[Statement]:

@@ -28,7 +28,7 @@ from ...ir.statements import (
     base_pointer,
 )
 from ...ir.tasks import Kernel, Task
-from ...ir.threads import Barrier, Collective, depends_on_block, waits
+from ...ir.threads import Barrier, Collective, ThreadIndex, depends_on_block, waits
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from .uniformity import Uniformity
@@ -42,6 +42,8 @@ def check_threads(kernel: Kernel, context: PassContext) -> bool:
         UnsupportedError: if the shared arrays of a task are too large, or if the target runs the threads of a block
             in a loop and cannot synchronize them at a statement.
     """
+    if not kernel.shared and not context.may_have(kernel, (Barrier, Collective, ThreadIndex)):
+        return False
     changed = _drop_unread(kernel)
     for task in kernel.tasks:
         task.synchronizes = any(

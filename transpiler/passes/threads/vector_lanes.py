@@ -63,23 +63,22 @@ def vector_lanes(kernel: Kernel, context: PassContext) -> bool:
     if not context.capabilities.blocks_as_loops:
         return False
     for task in kernel.tasks:
-        task.as_lanes = _has_lanes(task)
+        task.as_lanes = _has_lanes(task, context)
     return any(task.as_lanes for task in kernel.tasks)
 
 
-def _has_lanes(task: Task) -> bool:
+def _has_lanes(task: Task, context: PassContext) -> bool:
     loop = task.loop
-    if loop is None or not may_have_lanes(task, loop):
+    if loop is None or not context.fact(may_have_lanes, task, loop):
         return False
-    statements = list(reachable(task.body))
-    if any(not _is_known(s) for s in statements if isinstance(s, RangeFor)):
+    if any(not _is_known(s) for s in walk(task.body) if isinstance(s, RangeFor)):
         return False
-    varying = varying_values(task, loop)
     accesses = accesses_in_loops(task)
     bases = [base_pointer(s.pointer) for s in accesses]
-    if any(isinstance(base, GlobalPtr) and base.array.shape is None for base in bases):
+    if not accesses or any(isinstance(base, GlobalPtr) and base.array.shape is None for base in bases):
         return False
-    return bool(accesses) and all(is_along(s, loop, varying) for s in accesses)
+    varying = context.fact(varying_values, task, loop)
+    return all(is_along(s, loop, varying) for s in accesses)
 
 
 def may_have_lanes(task: Task, loop: RangeFor) -> bool:
@@ -87,9 +86,10 @@ def may_have_lanes(task: Task, loop: RangeFor) -> bool:
     if not is_plain_loop(task, loop):
         return False
     statements = list(reachable(task.body))
-    if not any(repeats(s) for s in statements) or any(isinstance(s, NOT_TAKEN) for s in statements):
+    kinds = {s.__class__ for s in statements}
+    if any(issubclass(kind, NOT_TAKEN) or kind.EFFECT & Effect.FENCE for kind in kinds):
         return False
-    return not any(s.EFFECT & Effect.FENCE or _is_indexed(s) for s in statements)
+    return any(map(repeats, statements)) and not any(map(_is_indexed, statements))
 
 
 def is_plain_loop(task: Task, loop: RangeFor) -> bool:
@@ -126,18 +126,21 @@ def _is_known(loop: RangeFor) -> bool:
 
 def varying_values(task: Task, loop: RangeFor) -> set[Statement]:
     """Return the values that differ between lanes; local variables are among them as soon as one is stored there."""
-    found: set[Statement] = set()
-    size = -1
-    waiting = [(statement, operands(statement)) for statement in walk(task.body)]
-    while size < len(found):  # a loop may store at its end what it reads at its start
-        size = len(found)
-        for statement, read in waiting:
-            is_lane = isinstance(statement, LoopIndex) and statement.loop is loop and _is_last(statement, loop)
-            if is_lane or not found.isdisjoint(read):
-                found.add(statement)
-                if isinstance(statement, LocalStore):
-                    found.add(base_pointer(statement.pointer))
-        waiting = [one for one in waiting if one[0] not in found]
+    users: dict[Statement, list[Statement]] = {}
+    waiting: list[Statement] = []
+    for statement in walk(task.body):
+        for operand in operands(statement):
+            users.setdefault(operand, []).append(statement)
+        if isinstance(statement, LoopIndex) and statement.loop is loop and _is_last(statement, loop):
+            waiting.append(statement)
+    found = set(waiting)
+    while waiting:  # a loop may store at its end what it reads at its start
+        value = waiting.pop()
+        new = [user for user in users.get(value, ()) if user not in found]
+        if isinstance(value, LocalStore) and (variable := base_pointer(value.pointer)) not in found:
+            new.append(variable)
+        found.update(new)
+        waiting += new
     return found
 
 
