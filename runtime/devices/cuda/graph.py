@@ -75,7 +75,7 @@ def functions() -> dict[str, Callable[..., int]]:
 
 
 @contextmanager
-def beside_captures(driver: Mapping[str, Callable[..., int]]) -> Iterator[None]:
+def relaxed_captures(driver: Mapping[str, Callable[..., int]]) -> Iterator[None]:
     """Let this thread allocate although a stream is being captured, which the driver refuses else."""
     mode = ctypes.c_int(CAPTURE_MODE_RELAXED)
     exchange = driver["cuThreadExchangeStreamCaptureMode"]
@@ -202,7 +202,7 @@ class Built:
         self._graph, self._exec = HANDLE(), HANDLE()
         programs = [launch.program for launch in launches]
         finalize(self, _destroy, device.enter, self._driver, (self._exec, self._graph), programs).atexit = False
-        with beside_captures(self._driver):
+        with relaxed_captures(self._driver):
             self._build(launches, edges)
 
     @property
