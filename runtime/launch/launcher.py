@@ -256,11 +256,19 @@ class _LauncherSource:
         """Return the lines of a launch that contains those of `submit`; one that fails loses its argument block."""
         assert self.inlined is not None
         counted = [] if count == "c0" else [f"c0 = {count}"]
-        if self.packs_once:
-            return [*checks, *counted, "block = arguments", *self.inlined.lines]
+        before, lines = self.inlined.before, self.inlined.lines
         take = ["try: taken = take()", "except IndexError: taken = new_block()"]
+        if self.inlined.repeats and self.packs_once:
+            launched = self.inlined.repeated("c0", "None", ["block = arguments", *lines])
+            return [*checks, *counted, *before, *launched]
+        if self.inlined.repeats:
+            copied = [*take, "taken[3][:] = packed", "block = taken[1]", *lines, "give(taken)"]
+            launched = self.inlined.repeated("(c0, packed)", "packed", copied)
+            return [*self._packed(f"packed = pack({values})"), *checks, *counted, *before, *launched]
+        if self.packs_once:
+            return [*checks, *counted, "block = arguments", *before, *lines]
         pack = self._packed(f"pack_into(taken[0], 0, {values})")
-        return [*take, *pack, *checks, *counted, "block = taken[1]", *self.inlined.lines, "give(taken)"]
+        return [*take, *pack, *checks, *counted, "block = taken[1]", *before, *lines, "give(taken)"]
 
     def _packed(self, line: str) -> list[str]:
         """Return a line that packs, after which numbers out of range are fitted to their types and packed again."""

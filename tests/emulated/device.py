@@ -14,10 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from shadesmith.runtime.devices.cuda import device as cuda
+from shadesmith.runtime.devices.cuda import task_graphs as cuda_task_graphs
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from shadesmith.transpiler.passes.target import wrapping
 
@@ -192,6 +194,7 @@ def cupy() -> SimpleNamespace:
         memcpyDeviceToHost=0,
         memcpyHostToDevice=0,
         memcpyDeviceToDevice=0,
+        graphLaunch=launch_graph,
         memGetInfo=lambda: (1 << 34, 1 << 34),
     )
     of_cuda = SimpleNamespace(
@@ -240,6 +243,32 @@ class EmulatedDevice(cuda.CudaDevice):
         raise TaichiRuntimeError(f"{LACKS} clock")
 
 
+class Graph:
+    """An instantiated graph of a kernel whose launches repeat: the launches of its tasks, in order."""
+
+    def __init__(self, device: Any, launches: Sequence[Any], edges: Sequence[Sequence[int]]) -> None:
+        self.handle = next(HANDLES)
+        GRAPHS[self.handle] = self
+        self.launches: list[tuple[int, ...]] = []
+        self._blocks = []
+        for one in launches:
+            block = (ctypes.c_ubyte * max(1, len(one.arguments))).from_buffer_copy(one.arguments or bytes(1))
+            self._blocks.append(block)
+            starts = one.program.starts(lambda *launched: self.launches.append(launched), block)
+            self._blocks.append(starts)
+            for start, count in zip(starts, one.counts, strict=True):
+                start(count, 0)
+
+
+GRAPHS: WeakValueDictionary[int, Graph] = WeakValueDictionary()
+
+
+def launch_graph(handle: int, stream: int) -> None:
+    """Run the tasks of a graph."""
+    for launched in GRAPHS[handle].launches:
+        launch(*launched)
+
+
 LACKS = "The emulated GPU has no"
 
 
@@ -252,7 +281,7 @@ def open_device(
 ) -> EmulatedDevice:
     """Open the emulated GPU."""
     driver = SimpleNamespace(launchKernel=launch, CUDADriverError=EmulatedError, ctxGetCurrent=lambda: 1)
-    return EmulatedDevice(cupy(), driver, index, sources, store)
+    return EmulatedDevice(cupy(), driver, index, sources, store, task_graphs)
 
 
 def install(optimised: bool = bool(os.environ.get("EMULATED_OPTIMISED"))) -> None:
@@ -264,5 +293,6 @@ def install(optimised: bool = bool(os.environ.get("EMULATED_OPTIMISED"))) -> Non
     if not optimised:
         wrapping.unobserved = lambda kernel: set()  # type: ignore[assignment]
     sparse.install()
+    cuda_task_graphs.Built = Graph  # type: ignore[misc]
     cuda.open_device = open_device
     cuda.compile_cubin = compile_for_host

@@ -5,17 +5,19 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
 from emulated import device
 from emulated.compiler import CHECKS, compile_source, runtime
-from emulated.device import Loaded, Memory
+from emulated.device import GRAPHS, Loaded, Memory, Stream
 from fuzz.comparing import difference
 from fuzz.program import Program
 from fuzz.test_fuzz import results
 
 import shadesmith as ti
+from shadesmith.runtime.devices.cuda.task_graphs import MOST_SEEN
 
 FIRST_SEED, SEEDS, MANY = 7000, 2, 60
 HEAD = """struct Args {
@@ -160,3 +162,44 @@ def test_bytes_are_changed_within_their_words(emulated: None) -> None:
     assert y.to_numpy().tolist() == [
         k if k % 4 != 3 else max(i % 100 for i in range(640) if i % 64 | 3 == k) for k in range(64)
     ]
+
+
+def test_launches_that_repeat_are_graphs_and_compute_the_same(emulated: None) -> None:
+    ti.init(arch=ti.cuda, log_level="error")
+    total = ti.field(ti.i32, 3)
+
+    @ti.kernel
+    def no_argument():
+        for i in total:
+            total[i] += i
+
+    @ti.kernel
+    def move(a: ti.types.ndarray(ti.f32, 1), b: ti.types.ndarray(ti.f32, 1), k: ti.i32):
+        for i in b:
+            b[i] = a[i] + k
+
+    a, b, short = ti.ndarray(ti.f32, 50), ti.ndarray(ti.f32, 50), ti.ndarray(ti.f32, 0)
+    for _ in range(10):
+        no_argument()
+        move(a, b, 1)
+        move(b, a, 2)
+        move(a, short, 1)  # nothing to start
+    assert len(GRAPHS) == 3
+    assert total.to_numpy().tolist() == [0, 10, 20]
+    assert (a.to_numpy() == 30.0).all() and (b.to_numpy() == 28.0).all()
+    for k in range(2 * MOST_SEEN):
+        move(a, b, k)
+    assert (b.to_numpy() == 30.0 + 2 * MOST_SEEN - 1).all() and len(GRAPHS) == 3
+    for _ in range(10):  # after so many launches that differ, no more graphs are made
+        move(a, b, 1)
+    assert (b.to_numpy() == 31.0).all() and len(GRAPHS) == 3
+    threads = [Thread(target=lambda: [no_argument() for _ in range(50)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert total.to_numpy().tolist() == [0, 210, 420]
+    with Stream():
+        for _ in range(5):
+            no_argument()
+    assert total.to_numpy().tolist() == [0, 215, 430]

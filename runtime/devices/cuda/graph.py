@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import ctypes
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Protocol
 from weakref import finalize
@@ -49,8 +50,12 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuGraphLaunch": (HANDLE, HANDLE),
     "cuGraphExecDestroy": (HANDLE,),
     "cuGraphDestroy": (HANDLE,),
+    "cuThreadExchangeStreamCaptureMode": (ctypes.POINTER(ctypes.c_int),),
 }  # fmt: skip
 """Functions of the driver by their documented names; all return a CUresult."""
+
+CAPTURE_MODE_RELAXED = 2
+"""`CU_STREAM_CAPTURE_MODE_RELAXED`."""
 
 SECOND_VERSIONS = ("cuGraphAddKernelNode", "cuGraphExecKernelNodeSetParams")
 """Functions with a second version since driver 12.0, which takes the longer struct."""
@@ -67,6 +72,18 @@ def functions() -> dict[str, Callable[..., int]]:
         function.argtypes, function.restype = types, ctypes.c_int
         found[name] = function
     return found
+
+
+@contextmanager
+def relaxed_captures(driver: Mapping[str, Callable[..., int]]) -> Iterator[None]:
+    """Let this thread allocate although a stream is being captured, which the driver refuses else."""
+    mode = ctypes.c_int(CAPTURE_MODE_RELAXED)
+    exchange = driver["cuThreadExchangeStreamCaptureMode"]
+    exchange(ctypes.byref(mode))
+    try:
+        yield
+    finally:
+        exchange(ctypes.byref(mode))
 
 
 class Owner(Protocol):
@@ -185,7 +202,8 @@ class Built:
         self._graph, self._exec = HANDLE(), HANDLE()
         programs = [launch.program for launch in launches]
         finalize(self, _destroy, device.enter, self._driver, (self._exec, self._graph), programs).atexit = False
-        self._build(launches, edges)
+        with relaxed_captures(self._driver):
+            self._build(launches, edges)
 
     @property
     def is_empty(self) -> bool:

@@ -40,9 +40,14 @@ class CudaProgram:
         self.submit: Submit = starting.submit
         self.inlined: Submitter | None = starting
         is_profiled = device.sources is not None
-        if device.task_graphs and not is_profiled and len(module.tasks) >= MIN_TASKS:
+        if device.task_graphs and not is_profiled and module.tasks:
             tasks = Tasks(module.kernel, module.tasks, self._functions, device.resident_threads, loaded)
-            self.submit = TaskGraphs(device, tasks, self.arguments, starting.submit, memory).submit
+            least = min(MIN_TASKS, len(module.tasks))
+            graphs = TaskGraphs(device, tasks, self.arguments, starting.submit, memory, least)
+            if least < MIN_TASKS:
+                starting.repeat(graphs, device.launch_graph)
+            else:
+                self.submit = graphs.submit
         if is_profiled and device.cupy.cuda.nvtx.available:
             self.submit = _in_range(self.submit, device.cupy.cuda.nvtx, module.kernel)
             self.inlined = None

@@ -22,9 +22,20 @@ Submit = Callable[..., None]
 Start = Callable[[int, int], None]
 
 
+class Graphs(Protocol):
+    """The graphs of a kernel, by what its launches have in common; see `TaskGraphs`."""
+
+    handles: dict[Any, int]
+    is_on: bool
+
+    def make(self, key: Any, counts: Sequence[int], packed: bytes | None = None) -> int | None:
+        """Return the graph of a launch that was seen often enough."""
+
+
 class Owner(Protocol):
     """The part of the device that launches need."""
 
+    index: int
     current_stream: Callable[[], Any]
     failure: tuple[type[Exception], ...]
     launch_kernel: Callable[..., None]
@@ -45,14 +56,14 @@ class Owner(Protocol):
         """Return the error that names the kernels launched last."""
 
 
-Block = tuple[Any, int, Any]
-"""An argument block: the buffer, the address that launches take, and what lives with them."""
+Block = tuple[Any, int, Any, Any]
+"""An argument block: the buffer, the address that launches take, what lives with them, and the buffer's bytes."""
 
 
 def make_block(buffer: Any) -> Block:
     """Return a buffer as an argument block."""
     parameters = (ctypes.c_void_p * 1)(ctypes.addressof(buffer))
-    return buffer, ctypes.addressof(parameters), parameters
+    return buffer, ctypes.addressof(parameters), parameters, memoryview(buffer).cast("B")
 
 
 def most_groups(task: TaskSource, resident_threads: int) -> int:
@@ -99,8 +110,10 @@ class Submitter:
     Attributes:
         submit: `submit(counts, stream, block)` starts all tasks, on CuPy's current stream if none is given. block:
             address of the argument block, that of `arguments` if none is given.
-        lines: the body of `submit` for counts `c0`, `c1`, ... and a variable `block`, in terms of `names`.
+        before, lines: the body of `submit` for counts `c0`, `c1`, ... and a variable `block`, in terms of `names`, in
+            two parts: what finds the stream, and what starts the tasks.
         names: also those of launches with argument blocks of their own: `take` and `give` unused ones, `new_block`.
+        repeats: whether launches that repeat are graphs, by `names["graphs"]`.
     """
 
     def __init__(
@@ -121,9 +134,9 @@ class Submitter:
             if not device.enter_thread(error):
                 raise device.describe(error) from error
             for task, function, count in zip(tasks, functions, counts, strict=True):
-                make_starter(device.launch_kernel, device.resident_threads, task, function, (None, address, None))(
-                    count, stream
-                )
+                make_starter(
+                    device.launch_kernel, device.resident_threads, task, function, (None, address, None, None)
+                )(count, stream)
 
         spare: list[Block] = []
         size_bytes = len(arguments)
@@ -145,9 +158,39 @@ class Submitter:
             **{f"f{index}": function for index, function in enumerate(functions)},
         }
         shapes = tuple(_shape(task, device.resident_threads) for task in tasks)
-        self.lines = _lines(shapes, "current().ptr", "False", memory is not None)
+        self.before = _before("current().ptr", "False", memory is not None)
+        self.lines = _starts(shapes)
+        self.repeats = False
         exec(_code_of(shapes, memory is not None), self.names)  # noqa: S102
         self.submit: Submit = self.names.pop("submit")  # else it would be in a reference cycle with its namespace
+
+    def repeat(self, graphs: Graphs, launch_graph: Callable[[int, int], None]) -> None:
+        """Let launchers start graphs in place of launches that repeat."""
+        self.repeats = True
+        self.names |= {
+            "graphs": graphs,
+            "find": graphs.handles.get,
+            "launch_graph": launch_graph,
+            "lock": self.names["device"].lock,
+        }
+
+    def repeated(self, key: str, packed: str, otherwise: Sequence[str]) -> list[str]:
+        """Return lines that launch the graph of a key, if there is one. otherwise: lines of a launch without a graph.
+
+        Only on the default stream, which nobody captures. The driver lets one thread at a time use a graph, and CuPy
+        lets other threads run meanwhile, so they wait for the device's lock.
+        """
+        device: Owner = self.names["device"]
+        return [
+            f"graph = None if stream or not graphs.is_on else find({key}) or graphs.make({key}, (c0,), {packed})",
+            "if graph is None:",
+            *(f"    {line}" for line in otherwise),
+            "else:",
+            *(["    device.enter()"] if device.index else []),  # else CuPy finds the only GPU by itself
+            "    try:",
+            "        with device.lock: launch_graph(graph, 0)",
+            "    except failure as error: raise device.describe(error) from error",
+        ]
 
 
 Shape = tuple[int, int, int, bool]
@@ -175,7 +218,8 @@ def _code_of(shapes: tuple[Shape, ...], has_memory: bool) -> CodeType:
             except failure as error:
                 again(error, (c0,), stream, block)
     """
-    body = _lines(shapes, "current().ptr if given is None else given", "given is not None", has_memory)
+    before = _before("current().ptr if given is None else given", "given is not None", has_memory)
+    body = [*before, *_starts(shapes)]
     unpacked = [f"{_counts(shapes)} = counts"] if shapes else []
     source = ["def submit(counts, given=None, block=arguments):", *(f"    {line}" for line in (*unpacked, *body))]
     return compile("\n".join(source), "<launcher of CUDA kernels>", "exec")
@@ -185,14 +229,20 @@ def _counts(shapes: Sequence[Shape]) -> str:
     return f"({''.join(f'c{index}, ' for index in range(len(shapes)))})"
 
 
-def _lines(shapes: Sequence[Shape], stream: str, is_given: str, has_memory: bool) -> list[str]:
-    """Return the lines that start all tasks. stream, is_given: expressions."""
-    starts = [line for index, shape in enumerate(shapes) for line in _start_lines(index, *shape)]
+def _before(stream: str, is_given: str, has_memory: bool) -> list[str]:
+    """Return the lines that find the stream, and order it. stream, is_given: expressions."""
     return [
         f"stream = {stream}",
         f"if stream != device.stream: note_stream(stream, {is_given})",
         *(["if stream != memory.stream: memory.order(stream)"] if has_memory else []),
         "remember(kernel)",
+    ]
+
+
+def _starts(shapes: Sequence[Shape]) -> list[str]:
+    """Return the lines that start all tasks."""
+    starts = [line for index, shape in enumerate(shapes) for line in _start_lines(index, *shape)]
+    return [
         "try:",
         *(f"    {line}" for line in starts or ["pass"]),
         "except failure as error:",

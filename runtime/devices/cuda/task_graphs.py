@@ -1,14 +1,15 @@
-"""Kernels of several tasks as CUDA graphs: a launch that repeats is one call of the driver.
+"""Launches that repeat as CUDA graphs: each is one call of the driver, which costs less than starting a kernel.
 
-In: the tasks of a kernel, and the function that starts them one by one. Out: a function in its place. A launch with
-the trip counts and packed arguments of earlier ones is a graph from the third on: the GPU waits less between its tasks
-than between launches, and Python makes one call. Other launches start their tasks one by one, as do those that another
-library captures. `ti.init(task_graphs=False)` switches it off.
+In: the tasks of a kernel, and the function that starts them one by one. Out: for several tasks a function in its place,
+for one task what its launcher asks for a graph. A launch with the trip counts and packed arguments of earlier ones is a
+graph from the third on: the GPU waits less between its tasks than between launches, and Python makes one call. Other
+launches start their tasks one by one, as do those that another library captures. `ti.init(task_graphs=False)` switches
+it off.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Protocol
 
 from ....transpiler.backend.module.interface import TaskSource
@@ -18,21 +19,22 @@ from .graph import Owner as GraphOwner
 from .submitting import OwnMemory, Start, Submit, make_block, make_starter
 
 MIN_TASKS = 2
-"""Tasks with iterations from which on a graph pays: on an H200 three take 4.2 us, one by one 10.1."""
+"""Tasks from which on `TaskGraphs.submit` pays: on an H200 three take 4.2 us, one by one 10.1."""
 REPEATS = 3
 """The launch that makes the graph, which takes as long as some ten launches."""
 MOST_GRAPHS = 16
 MOST_SEEN = 256
 """Launches of which none repeats, after which none is looked at any more."""
 
-Key = tuple[Sequence[int], bytes]
-"""What a graph depends on: trip counts and packed arguments."""
+Key = Hashable
+"""What a graph depends on: trip counts and packed arguments. Those that never change may be missing."""
 
 
 class Owner(GraphOwner, Protocol):
     """The part of the device that these graphs need. launch_graph: CuPy's, of a handle and a stream."""
 
     failure: tuple[type[Exception], ...]
+    lock: Any
     is_capturing: Callable[[int], bool]
     launch_graph: Callable[[int, int], None]
     resident_threads: int
@@ -61,30 +63,56 @@ class Tasks:
 class TaskGraphs:
     """The graphs of one kernel, by what its launches have in common.
 
-    submit: starts the tasks one by one. arguments: the block that a launcher packs, with the device's lock held.
+    Launchers of kernels of one task use the attributes; the driver wants one thread at a time to use a graph.
+
+    Attributes:
+        handles: the instantiated graphs, as CuPy launches them.
+        is_on: False once so many launches have differed from each other that no more are looked at.
     """
 
-    __slots__ = ("_arguments", "_device", "_graphs", "_is_off", "_memory", "_seen", "_submit", "_tasks")
+    __slots__ = (
+        "_arguments",
+        "_built",
+        "_device",
+        "_least",
+        "_memory",
+        "_seen",
+        "_submit",
+        "_tasks",
+        "handles",
+        "is_on",
+    )
 
     def __init__(
-        self, device: Owner, tasks: Tasks, arguments: Any, submit: Submit, memory: OwnMemory | None = None
+        self,
+        device: Owner,
+        tasks: Tasks,
+        arguments: Any,
+        submit: Submit,
+        memory: OwnMemory | None = None,
+        least: int = MIN_TASKS,
     ) -> None:
+        """submit: starts the tasks one by one. arguments: the block that a launcher packs, with the device's lock held.
+
+        least: tasks with iterations from which on a launch becomes a graph.
+        """
         self._device, self._tasks, self._arguments, self._submit = device, tasks, arguments, submit
-        self._memory = memory
-        self._graphs: dict[Key, Built] = {}
+        self._memory, self._least = memory, least
+        self.handles: dict[Key, int] = {}
+        self._built: list[Built] = []
         self._seen: dict[Key, int] = {}
-        self._is_off = False
+        self.is_on = True
 
     def submit(self, counts: Sequence[int], given: int | None = None) -> None:
         """Start all tasks, on CuPy's current stream if none is given."""
-        if self._is_off:
+        if not self.is_on:
             return self._submit(counts, given)
         device = self._device
         stream: int = device.current_stream().ptr if given is None else given
         if stream and device.is_capturing(stream):  # by another library, as single launches
             return self._submit(counts, given)
-        key = counts, bytes(self._arguments)
-        graph = self._graphs.get(key) or self._made(key)
+        packed = bytes(self._arguments)
+        graph = self.handles.get((counts, packed)) or self.make((counts, packed), counts, packed)
         if graph is None:
             return self._submit(counts, given)
         device.enter()
@@ -94,24 +122,27 @@ class TaskGraphs:
             self._memory.order(stream)
         device.recent.append(self._tasks.name)
         try:
-            device.launch_graph(graph.handle, stream)
+            device.launch_graph(graph, stream)
         except device.failure as error:
             raise device.describe(error) from error
 
-    def _made(self, key: Key) -> Built | None:
-        """Return the graph of a launch that was seen often enough, made now."""
-        counts, arguments = key
-        seen = self._seen.get(key, 0) + 1
-        if seen < REPEATS:
-            if len(self._seen) >= MOST_SEEN:
-                self._seen.clear()
-                self._is_off = not self._graphs
-            self._seen[key] = seen
-            return None
-        if sum(map(bool, counts)) < MIN_TASKS or len(self._graphs) >= MOST_GRAPHS:
-            return None
-        del self._seen[key]
-        self._device.enter()
-        launch = Launch(self._tasks, counts, arguments)
-        graph = self._graphs[key] = Built(self._device, [launch], [[]])
-        return graph
+    def make(self, key: Key, counts: Sequence[int], packed: bytes | None = None) -> int | None:
+        """Return the graph of a launch that was seen often enough, made now. packed: None for the own arguments."""
+        with self._device.lock:
+            if key in self.handles:  # another thread was faster
+                return self.handles[key]
+            seen = self._seen.get(key, 0) + 1
+            if seen < REPEATS:
+                if len(self._seen) >= MOST_SEEN:
+                    self._seen.clear()
+                    self.is_on = False
+                self._seen[key] = seen
+                return None
+            if sum(map(bool, counts)) < self._least or len(self._built) >= MOST_GRAPHS:
+                return None
+            del self._seen[key]
+            self._device.enter()
+            launch = Launch(self._tasks, counts, bytes(self._arguments) if packed is None else packed)
+            self._built.append(Built(self._device, [launch], [[]]))
+            handle = self.handles[key] = self._built[-1].handle
+            return handle

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 LIMIT = 100
 """The most settings that are tried."""
 TRIAL_SECONDS = 0.4
-"""For the rounds of one setting; the last comparison takes longer."""
+"""For the rounds of one setting, at most; the last comparison takes longer."""
 FINALISTS = 3
 WRITTEN = "as written"
 
@@ -75,7 +75,7 @@ def tune(
         variant: Whose source; None: that of the variant that a launch runs.
         tunable: What Python offers in addition to the source. If nothing is offered for a kernel that nobody has
             edited, the compiler's parameters are tried.
-        seconds: For the last comparison.
+        seconds: For the last comparison; no trial takes longer.
         limit: Of settings; if there are more, one parameter after the other is tried.
         restart: Forget earlier trials.
         progress: Called before each trial.
@@ -88,6 +88,7 @@ def tune(
     with closing(runner_for(variants.session, in_process, time_limit)) as runner:
         search = _Search(variants, name, tunable or Tunable(), progress or (lambda label, number, total: None), runner)
         search.resume(restart)
+        search.trial_seconds = min(TRIAL_SECONDS, seconds)
         search.explore(limit)
         search.decide(seconds)
     return search.tuning
@@ -121,6 +122,7 @@ class _Search:
         self.entry = StoredTuning(device.title, shapes, name, source_digest(self.original, spaces))
         self.known: dict[str, Trial] = {}
         self.total = 0
+        self.trial_seconds = TRIAL_SECONDS
         self._comparer: Comparer | None = None
 
     def resume(self, restart: bool) -> None:
@@ -168,7 +170,7 @@ class _Search:
         session, generated = self.variants.session, self.variants.generated
         comparer, laps = self.comparer, _Laps()
         if all(values == self.tuning.spaces[name].defined for name, values in setting.items()):
-            row = self._timed({WRITTEN: self.original}, TRIAL_SECONDS).rows[0]
+            row = self._timed({WRITTEN: self.original}, self.trial_seconds).rows[0]
             return Trial(setting, TIMED, "", row.median, costs=(0.0, 0.0, laps.lap()))
         try:
             module = self.with_values(setting)
@@ -185,7 +187,7 @@ class _Search:
             laps.lap()
             if not comparison.passed:
                 return Trial(setting, WRONG, first_difference(comparison), costs=laps.all())
-            row = self._timed({WRITTEN: self.original, label: module}, TRIAL_SECONDS).rows[1]
+            row = self._timed({WRITTEN: self.original, label: module}, self.trial_seconds).rows[1]
         except TaichiRuntimeError as error:
             self._require_device(setting, label, error)
             return Trial(setting, FAILED, first_line(error), costs=laps.all())

@@ -7,10 +7,12 @@ import gc
 import shutil
 import subprocess
 from collections import deque
+from contextlib import nullcontext
 
 import pytest
 
 from shadesmith.runtime.devices.cuda import graph as cuda_graph
+from shadesmith.runtime.devices.cuda import task_graphs
 from shadesmith.runtime.devices.cuda.graph import CudaGraph
 from shadesmith.runtime.devices.cuda.submitting import make_block, make_starter
 from shadesmith.runtime.devices.cuda.task_graphs import MOST_SEEN, TaskGraphs, Tasks
@@ -61,6 +63,7 @@ int cuGraphLaunch(void *exec, void *stream) {
 }
 int cuGraphExecDestroy(void *exec) { return tell("destroy exec"); }
 int cuGraphDestroy(void *graph) { return tell("destroy graph"); }
+int cuThreadExchangeStreamCaptureMode(int *mode) { return 0; }
 """
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
@@ -85,6 +88,7 @@ class Device:
     def __init__(self):
         self.recent = deque(maxlen=8)
         self.entered = 0
+        self.lock = nullcontext()
 
     def current_stream(self):
         return Stream()
@@ -123,6 +127,7 @@ def library(tmp_path_factory):
 @pytest.fixture
 def told(library, monkeypatch):
     monkeypatch.setattr(cuda_graph.ctypes, "CDLL", lambda name: library)
+    monkeypatch.setattr(task_graphs, "Built", cuda_graph.Built)  # the emulated GPU has another
     cuda_graph.functions.cache_clear()
     library.read_told.restype = ctypes.c_char_p
     library.read_told()
@@ -319,3 +324,36 @@ def test_the_graphs_of_a_kernel_are_destroyed_with_it(told):
         assert told() == ["destroy exec", "destroy graph"]
     finally:
         gc.enable()
+
+
+# --- kernels of one task
+
+
+def of_one_task(device):
+    """Return the graphs of a kernel of one task."""
+    device.resident_threads = 1024
+    loop = TaskSource("a", "range_for", "a", 0, 128, (("const", 1),))
+    arguments = (ctypes.c_ubyte * 4).from_buffer_copy(packed(5))
+    return TaskGraphs(device, Tasks("one", (loop,), (41,), 1024, None), arguments, lambda *given: None, None, 1)
+
+
+def test_one_task_is_a_graph_too(told):
+    graphs = of_one_task(Device())
+    assert [graphs.make((9, packed(7)), (9,), packed(7)) for _ in range(4)] == [None, None, 9, 9]
+    assert graphs.handles == {(9, packed(7)): 9}
+    assert [line.split()[0] for line in told()] == ["create", "add", "instantiate"]
+    assert [graphs.make(0, (0,), packed(7)) for _ in range(5)] == [None] * 5 and told() == []
+
+
+def test_arguments_that_never_change_are_those_of_the_kernel(told):
+    graphs = of_one_task(Device())
+    assert [graphs.make(300, (300,)) for _ in range(3)] == [None, None, 9]
+    assert "grid 3,1,1 block 128,1,1 shared 0 args 5" in told()[1]
+
+
+def test_a_kernel_has_a_limited_number_of_graphs(told):
+    graphs = of_one_task(Device())
+    for number in range(task_graphs.MOST_GRAPHS + 5):
+        for _ in range(4):
+            graphs.make((1, number), (1,), packed(number))
+    assert len(graphs.handles) == task_graphs.MOST_GRAPHS and graphs.is_on
