@@ -13,7 +13,7 @@ Conventions that every pass and printer may rely on:
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 from ..lazy_dataclasses import dataclass
 from .nodes import Block, Effect, Statement
@@ -570,9 +570,19 @@ def is_const(statement: Statement, value: Any = None) -> bool:
     return isinstance(statement, Const) and (value is None or statement.value == value)
 
 
+def is_index_of(value: Statement | None, loop: Statement | None) -> TypeGuard[LoopIndex]:
+    """Return whether `value` is an index of `loop`, along any of its axes."""
+    return isinstance(value, LoopIndex) and value.loop is loop
+
+
 def repeats(statement: Statement) -> bool:
     """Return whether `statement` is a loop that runs as one: not a static loop, which the compiler unrolls."""
     return isinstance(statement, While) or (isinstance(statement, RangeFor) and not statement.unroll)
+
+
+def uncast(value: Statement) -> Statement:
+    """Return the value that `value` converts, else `value`; a bit cast is no conversion."""
+    return value.value if isinstance(value, Cast) and not value.bits else value
 
 
 def base_pointer(pointer: Statement) -> Statement:
@@ -580,6 +590,12 @@ def base_pointer(pointer: Statement) -> Statement:
     while isinstance(pointer, (MatrixPtr, StructPtr)):
         pointer = pointer.origin
     return pointer
+
+
+def base_array(pointer: Statement) -> Array | None:
+    """Return the array that `pointer` points into, None if it is a local variable or a temporary."""
+    base = base_pointer(pointer)
+    return base.array if isinstance(base, GlobalPtr) else None
 
 
 def origin_of(pointer: Statement) -> Statement | None:

@@ -37,6 +37,7 @@ from ...ir.statements import (
     StructPtr,
     While,
     base_pointer,
+    is_index_of,
 )
 from ...ir.types import i32, i64
 from ...lazy_dataclasses import dataclass
@@ -248,7 +249,7 @@ def _writes_ahead(load: Access, store: Access, loop: Statement) -> bool:
         return False
     step = int(loop.steps[0].value)
     for (a, read), (b, written) in zip(split_indices(load.pointer), split_indices(store.pointer), strict=True):
-        is_index = isinstance(a, LoopIndex) and a.loop is loop and _is_same(a, b)
+        is_index = is_index_of(a, loop) and _is_same(a, b)
         if is_index and (written - read) * step > 0:
             return True
     return False

@@ -33,7 +33,17 @@ from ...ir.sparse import (
     sparse_array,
 )
 from ...ir.sparse_storage import PIECE, pieces_of, pools_below
-from ...ir.statements import AtomicOp, GlobalPtr, GlobalStore, If, LoopIndex, RangeFor, StructFor, base_pointer
+from ...ir.statements import (
+    AtomicOp,
+    GlobalPtr,
+    GlobalStore,
+    If,
+    LoopIndex,
+    RangeFor,
+    StructFor,
+    base_pointer,
+    is_index_of,
+)
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32, u1, u32
 
@@ -106,10 +116,7 @@ def _is_in_current_cell(pointer: GlobalPtr, loop: Statement) -> bool:
         sparse_above(loop.array.place) == sparse_above(pointer.array.place)
         and loop.array.offset == pointer.array.offset
     )
-    return same and all(
-        isinstance(index, LoopIndex) and index.loop is loop and index.axis == axis
-        for axis, index in enumerate(pointer.indices)
-    )
+    return same and all(is_index_of(index, loop) and index.axis == axis for axis, index in enumerate(pointer.indices))
 
 
 def pool_of_loop(loop: StructFor) -> Node | None:

@@ -36,6 +36,7 @@ from ...ir.statements import (
     Return,
     While,
     base_pointer,
+    is_index_of,
 )
 from ...ir.tasks import Kernel, Task, TaskKind
 from ...ir.textures import TEXEL_READS
@@ -169,7 +170,7 @@ def _varying(loop: RangeFor) -> set[Statement]:
     """Return the values in a loop that depend on its index."""
     varying: set[Statement] = set()
     for statement in walk(loop.body):
-        own = isinstance(statement, LoopIndex) and statement.loop is loop
+        own = is_index_of(statement, loop)
         if own or any(operand in varying for operand in operands(statement)):
             varying.add(statement)
     return varying
@@ -180,7 +181,7 @@ def _is_suitable(pointer: GlobalPtr, loop: RangeFor) -> bool:
     if array.is_shared or array.node is not None or pointer.cell is not None or array.clamped or array.ndim != 1:
         return False
     (index,) = pointer.indices
-    is_own = isinstance(index, LoopIndex) and index.loop is loop
+    is_own = is_index_of(index, loop)
     return is_own and isinstance(array.element, (Scalar, Tensor))
 
 
@@ -192,8 +193,7 @@ def _tile(task: Task, loop: RangeFor, tiles: dict[Array, Array], context: PassCo
     (start,), (end,) = loop.starts, loop.ends
     step = Const(task.block_dim, block_size(task.block_dim), type=i32, location=loop.location)
     outer = RangeFor([start], [end], [step], [f"{loop.names[0]}_tile"], location=loop.location)
-    builder = Builder(outer.body)
-    builder.location = loop.location
+    builder = Builder(outer.body, loop.location)
     first = builder.add(LoopIndex(outer, type=i32))
     outer.body.statements.append(_staging(tiles, first, end, loop, context))
     builder.add(Barrier("block"))
@@ -223,8 +223,7 @@ def _staging(
 ) -> ThreadFor:
     """Return what each thread does to fill the tiles, also one without an iteration."""
     result = ThreadFor(all_threads=True, location=loop.location)
-    builder = Builder(result.body)
-    builder.location = loop.location
+    builder = Builder(result.body, loop.location)
     thread = builder.add(ThreadIndex("thread", type=i32, name="thread"))
     element = builder.op("add", first, thread)
     is_inside = (element, end) if isinstance(end, Const) else (thread, builder.op("sub", end, first))
@@ -249,8 +248,7 @@ def _read_tiles(loop: RangeFor, tiles: dict[Array, Array], first: Statement) -> 
         tile = tiles.get(pointer.array)
         if tile is None or not _is_suitable(pointer, loop):
             return None
-        builder = Builder(Block(rewriter.out))
-        builder.location = pointer.location
+        builder = rewriter.builder(pointer)
         index = builder.op("sub", pointer.indices[0], first)
         return builder.add(GlobalPtr(tile, [index], type=pointer.type))
 

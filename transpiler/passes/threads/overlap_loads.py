@@ -21,9 +21,9 @@ from ...ir.statements import (
     GlobalLoad,
     GlobalPtr,
     GlobalStore,
-    LoopIndex,
     Rand,
     base_pointer,
+    is_index_of,
     repeats,
 )
 from ...ir.tasks import Kernel, Task
@@ -73,7 +73,7 @@ def _may_overlap(load: GlobalLoad, stored: set[Array | None], task: Task) -> boo
         return False
     base = base_pointer(load.pointer)
     assert isinstance(base, GlobalPtr) and task.loop is not None
-    own = [index.axis for index in base.indices if isinstance(index, LoopIndex) and index.loop is task.loop]
+    own = [index.axis for index in base.indices if is_index_of(index, task.loop)]
     return array not in stored or own == list(range(len(task.loop.starts))) == list(range(array.ndim))
 
 

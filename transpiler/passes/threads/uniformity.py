@@ -28,6 +28,7 @@ from ...ir.statements import (
     RangeFor,
     While,
     base_pointer,
+    is_index_of,
 )
 from ...ir.tasks import Task
 from ...ir.textures import ImageLoad, ImageStore, TextureFetch, TextureSample
@@ -153,7 +154,7 @@ class Uniformity:
             return False
         index, divisor = value.operands
         begin, step = loop.starts[0], loop.steps[0]
-        if not (isinstance(index, LoopIndex) and index.loop is loop and isinstance(divisor, Const)):
+        if not (is_index_of(index, loop) and isinstance(divisor, Const)):
             return False
         if not (isinstance(begin, Const) and isinstance(step, Const) and step.value == 1 and divisor.value > 0):
             return False

@@ -27,6 +27,7 @@ from ...ir.statements import (
     Operation,
     RangeFor,
     StructPtr,
+    is_index_of,
 )
 from ...ir.tasks import Kernel
 from ...ir.types import i32
@@ -109,9 +110,7 @@ def _iteration_of(loop: RangeFor, value: int) -> list[Statement]:
     number = Const(value, type=i32, location=loop.location)
     mapping: dict[Statement, Statement] = {}
     copies = [clone(statement, mapping) for statement in loop.body.statements]
-    indices: dict[Statement, Statement] = {
-        copied: number for copied in mapping.values() if isinstance(copied, LoopIndex) and copied.loop is loop
-    }
+    indices: dict[Statement, Statement] = {copied: number for copied in mapping.values() if is_index_of(copied, loop)}
     for copied in mapping.values():  # indices of loops inside refer to their copies
         if isinstance(copied, LoopIndex) and isinstance(own := mapping.get(copied.loop), RangeFor):
             copied.loop = own

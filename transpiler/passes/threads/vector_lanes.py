@@ -44,6 +44,7 @@ from ...ir.statements import (
     While,
     base_pointer,
     is_const,
+    is_index_of,
     repeats,
 )
 from ...ir.tasks import Kernel, Task
@@ -132,7 +133,7 @@ def varying_values(task: Task, loop: RangeFor) -> set[Statement]:
     while size < len(found):  # a loop may store at its end what it reads at its start
         size = len(found)
         for statement, read in waiting:
-            is_lane = isinstance(statement, LoopIndex) and statement.loop is loop and _is_last(statement, loop)
+            is_lane = is_index_of(statement, loop) and _is_last(statement, loop)
             if is_lane or not found.isdisjoint(read):
                 found.add(statement)
                 if isinstance(statement, LocalStore):
