@@ -16,7 +16,7 @@ from dataclasses import field
 from typing import Any, ClassVar, TypeGuard
 
 from ..lazy_dataclasses import dataclass
-from .nodes import Block, Effect, Statement
+from .nodes import Block, Effect, Statement, blocks
 from .origins import Origin
 from .snodes import IndexComponent, Node
 from .textures import Texture
@@ -578,6 +578,13 @@ def is_index_of(value: Statement | None, loop: Statement | None) -> TypeGuard[Lo
 def repeats(statement: Statement) -> bool:
     """Return whether `statement` is a loop that runs as one: not a static loop, which the compiler unrolls."""
     return isinstance(statement, While) or (isinstance(statement, RangeFor) and not statement.unroll)
+
+
+def ends_iteration(statement: Statement) -> bool:
+    """Return whether `statement` contains a `continue` of the loop that it is in, so that some iterations end at it."""
+    if isinstance(statement, (RangeFor, While)):
+        return False
+    return isinstance(statement, Continue) or any(ends_iteration(s) for block in blocks(statement) for s in block)
 
 
 def uncast(value: Statement) -> Statement:

@@ -26,7 +26,6 @@ from ...ir.statements import (
     Array,
     Break,
     Const,
-    Continue,
     GlobalLoad,
     GlobalPtr,
     If,
@@ -36,6 +35,7 @@ from ...ir.statements import (
     Return,
     While,
     base_pointer,
+    ends_iteration,
     is_index_of,
 )
 from ...ir.tasks import Kernel, Task, TaskKind
@@ -100,13 +100,7 @@ def may_synchronize(task: Task) -> bool:
     statements = list(reachable(task.body))
     if any(isinstance(s, excluded) or depends_on_block(s) or s.EFFECT & Effect.FENCE for s in statements):
         return False
-    return not any(_ends_iteration(statement) for statement in task.body.statements)
-
-
-def _ends_iteration(statement: Statement) -> bool:
-    if isinstance(statement, (RangeFor, While)):
-        return False
-    return isinstance(statement, Continue) or any(_ends_iteration(s) for block in blocks(statement) for s in block)
+    return not any(ends_iteration(statement) for statement in task.body.statements)
 
 
 # --- what is staged ---------------------------------------------------------------------------------------------------

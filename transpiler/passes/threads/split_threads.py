@@ -35,6 +35,7 @@ from ...ir.statements import (
     RangeFor,
     While,
     base_pointer,
+    ends_iteration,
     is_index_of,
 )
 from ...ir.tasks import Kernel, Task
@@ -198,7 +199,7 @@ class _BlockSplitter:
                     "put the rest under a condition instead of `continue` or `return`",
                 )
             if self.split.as_loops:
-                self.split.left = next((s for s in self.region if _ends_iteration(s)), None)
+                self.split.left = next((s for s in self.region if ends_iteration(s)), None)
             self.block.statements.append(
                 ThreadFor(Block(self.region), self.condition, location=self.region[0].location)
             )
@@ -369,10 +370,3 @@ def _may_speculate(statement: Statement) -> bool:
     if statement.BLOCKS:
         return False
     return isinstance(statement, (LocalLoad, LocalStore)) or statement.EFFECT == Effect.NONE
-
-
-def _ends_iteration(statement: Statement) -> bool:
-    """Return whether `statement` contains a `continue` of the parallel loop, so that some threads end at it."""
-    if isinstance(statement, (RangeFor, While)):
-        return False
-    return isinstance(statement, Continue) or any(_ends_iteration(s) for block in blocks(statement) for s in block)
