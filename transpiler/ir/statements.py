@@ -13,10 +13,10 @@ Conventions that every pass and printer may rely on:
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, ClassVar
 
 from ..lazy_dataclasses import dataclass
-from .nodes import Block, Effect, Statement, blocks
+from .nodes import Block, Effect, Statement
 from .origins import Origin
 from .snodes import IndexComponent, Node
 from .textures import Texture
@@ -570,26 +570,9 @@ def is_const(statement: Statement, value: Any = None) -> bool:
     return isinstance(statement, Const) and (value is None or statement.value == value)
 
 
-def is_index_of(value: Statement | None, loop: Statement | None) -> TypeGuard[LoopIndex]:
-    """Return whether `value` is an index of `loop`, along any of its axes."""
-    return isinstance(value, LoopIndex) and value.loop is loop
-
-
 def repeats(statement: Statement) -> bool:
     """Return whether `statement` is a loop that runs as one: not a static loop, which the compiler unrolls."""
     return isinstance(statement, While) or (isinstance(statement, RangeFor) and not statement.unroll)
-
-
-def ends_iteration(statement: Statement) -> bool:
-    """Return whether `statement` contains a `continue` of the loop that it is in, so that some iterations end at it."""
-    if isinstance(statement, (RangeFor, While)):
-        return False
-    return isinstance(statement, Continue) or any(ends_iteration(s) for block in blocks(statement) for s in block)
-
-
-def uncast(value: Statement) -> Statement:
-    """Return the value that `value` converts, else `value`; a bit cast is no conversion."""
-    return value.value if isinstance(value, Cast) and not value.bits else value
 
 
 def base_pointer(pointer: Statement) -> Statement:
@@ -597,12 +580,6 @@ def base_pointer(pointer: Statement) -> Statement:
     while isinstance(pointer, (MatrixPtr, StructPtr)):
         pointer = pointer.origin
     return pointer
-
-
-def base_array(pointer: Statement) -> Array | None:
-    """Return the array that `pointer` points into, None if it is a local variable or a temporary."""
-    base = base_pointer(pointer)
-    return base.array if isinstance(base, GlobalPtr) else None
 
 
 def origin_of(pointer: Statement) -> Statement | None:

@@ -17,17 +17,8 @@ from dataclasses import field
 from ...errors import UnsupportedError
 from ...ir.functions import reachable
 from ...ir.nodes import walk
-from ...ir.statements import (
-    Alloca,
-    Array,
-    AtomicOp,
-    Const,
-    GlobalLoad,
-    GlobalPtr,
-    GlobalStore,
-    base_pointer,
-    is_index_of,
-)
+from ...ir.queries import is_index_of
+from ...ir.statements import Alloca, Array, AtomicOp, Const, GlobalLoad, GlobalPtr, GlobalStore, base_pointer
 from ...ir.tasks import Task
 from ...ir.threads import COLLECTIVES, SUBGROUP_SIZE, Barrier, Collective, Exchange, ThreadFor, ThreadIndex, waits
 from ...ir.types import Scalar, i32

@@ -14,6 +14,7 @@ from ...errors import TaichiSyntaxError
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, blocks, walk
 from ...ir.ops import ATOMIC_OPS, OPS
+from ...ir.queries import is_index_of, uncast
 from ...ir.statements import (
     Alloca,
     Break,
@@ -27,8 +28,6 @@ from ...ir.statements import (
     StructFor,
     While,
     base_pointer,
-    is_index_of,
-    uncast,
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Type, u1

@@ -14,6 +14,7 @@ from dataclasses import field
 
 from ...errors import SourceLocation
 from ...ir.nodes import Block, Statement, blocks, operands, walk
+from ...ir.queries import base_array
 from ...ir.statements import (
     Alloca,
     Array,
@@ -29,7 +30,6 @@ from ...ir.statements import (
     MatrixPtr,
     Operation,
     StructPtr,
-    base_array,
     base_pointer,
     scalar_type,
 )

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, blocks, walk
-from ...ir.statements import Alloca, Break, Continue, If, RangeFor, StructFor, While, is_index_of
+from ...ir.queries import is_index_of
+from ...ir.statements import Alloca, Break, Continue, If, RangeFor, StructFor, While
 from ...ir.types import u1
 from ..sparse.struct_for import as_range_for, rebind_indices
 

@@ -19,6 +19,7 @@ from collections.abc import Iterable
 
 from ...errors import TaichiCompilationError
 from ...ir.nodes import Block, Statement, blocks
+from ...ir.queries import is_index_of
 from ...ir.statements import (
     ArgLoad,
     Array,
@@ -37,7 +38,6 @@ from ...ir.statements import (
     StructPtr,
     While,
     base_pointer,
-    is_index_of,
 )
 from ...ir.types import i32, i64
 from ...lazy_dataclasses import dataclass

@@ -18,6 +18,7 @@ from math import prod
 from ...ir.builder import Builder
 from ...ir.functions import reachable
 from ...ir.nodes import Block, Statement
+from ...ir.queries import is_index_of
 from ...ir.snodes import Node, axes_of, pool_above, shape_of, sparse_above
 from ...ir.sparse import (
     Activate,
@@ -33,17 +34,7 @@ from ...ir.sparse import (
     sparse_array,
 )
 from ...ir.sparse_storage import PIECE, pieces_of, pools_below
-from ...ir.statements import (
-    AtomicOp,
-    GlobalPtr,
-    GlobalStore,
-    If,
-    LoopIndex,
-    RangeFor,
-    StructFor,
-    base_pointer,
-    is_index_of,
-)
+from ...ir.statements import AtomicOp, GlobalPtr, GlobalStore, If, LoopIndex, RangeFor, StructFor, base_pointer
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32, u1, u32
 

@@ -15,16 +15,8 @@ vectors.
 from __future__ import annotations
 
 from ...ir.nodes import Statement, operands, walk
-from ...ir.statements import (
-    Cast,
-    GlobalLoad,
-    GlobalStore,
-    LocalStore,
-    Operation,
-    RangeFor,
-    is_index_of,
-    repeats,
-)
+from ...ir.queries import is_index_of
+from ...ir.statements import Cast, GlobalLoad, GlobalStore, LocalStore, Operation, RangeFor, repeats
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar
 from ..context import PassContext

@@ -14,6 +14,7 @@ from __future__ import annotations
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, walk
 from ...ir.origins import extent_of
+from ...ir.queries import is_index_of
 from ...ir.statements import (
     Array,
     ArrayShape,
@@ -26,7 +27,6 @@ from ...ir.statements import (
     RangeFor,
     base_pointer,
     is_const,
-    is_index_of,
 )
 from ...ir.tasks import Task
 from ...ir.types import Type, i32

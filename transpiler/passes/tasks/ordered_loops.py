@@ -23,6 +23,7 @@ from dataclasses import field
 
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Statement, blocks, operands, replace_uses, walk
+from ...ir.queries import is_index_of
 from ...ir.statements import (
     Alloca,
     AtomicOp,
@@ -39,7 +40,6 @@ from ...ir.statements import (
     Return,
     StructPtr,
     base_pointer,
-    is_index_of,
 )
 from ...ir.tasks import Kernel
 from ...lazy_dataclasses import dataclass

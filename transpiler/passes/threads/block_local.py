@@ -23,6 +23,7 @@ from math import prod
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Remark, Statement, walk
 from ...ir.origins import block_size, extent_of
+from ...ir.queries import is_index_of
 from ...ir.snodes import IndexComponent
 from ...ir.statements import (
     Array,
@@ -35,7 +36,6 @@ from ...ir.statements import (
     Operation,
     RangeFor,
     is_const,
-    is_index_of,
 )
 from ...ir.tasks import Kernel, Task
 from ...ir.threads import Barrier, ThreadIndex

@@ -21,6 +21,7 @@ from ...ir.builder import Builder
 from ...ir.functions import calls, reachable
 from ...ir.nodes import Block, Effect, Remark, Statement, blocks, operands, walk
 from ...ir.origins import block_size
+from ...ir.queries import ends_iteration, is_index_of
 from ...ir.statements import (
     RECORDS,
     Array,
@@ -35,8 +36,6 @@ from ...ir.statements import (
     Return,
     While,
     base_pointer,
-    ends_iteration,
-    is_index_of,
 )
 from ...ir.tasks import Kernel, Task, TaskKind
 from ...ir.textures import TEXEL_READS

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from ...ir.builder import Builder
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, operands, walk
+from ...ir.queries import base_array
 from ...ir.statements import (
     Alloca,
     Array,
@@ -35,7 +36,6 @@ from ...ir.statements import (
     RangeFor,
     Return,
     While,
-    base_array,
     base_pointer,
 )
 from ...ir.tasks import Kernel, Task

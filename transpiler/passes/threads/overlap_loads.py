@@ -14,18 +14,8 @@ from itertools import islice
 
 from ...ir.functions import reachable
 from ...ir.nodes import Effect, Statement
-from ...ir.statements import (
-    RECORDS,
-    Array,
-    AtomicOp,
-    GlobalLoad,
-    GlobalPtr,
-    GlobalStore,
-    Rand,
-    base_pointer,
-    is_index_of,
-    repeats,
-)
+from ...ir.queries import is_index_of
+from ...ir.statements import RECORDS, Array, AtomicOp, GlobalLoad, GlobalPtr, GlobalStore, Rand, base_pointer, repeats
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar
 from ..context import PassContext

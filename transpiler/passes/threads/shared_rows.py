@@ -19,6 +19,7 @@ from __future__ import annotations
 from ...ir.builder import Builder
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Remark, Statement, operands, walk
+from ...ir.queries import is_index_of
 from ...ir.statements import (
     Alloca,
     AtomicOp,
@@ -36,7 +37,6 @@ from ...ir.statements import (
     RangeFor,
     base_pointer,
     is_const,
-    is_index_of,
     repeats,
 )
 from ...ir.tasks import Kernel, Task

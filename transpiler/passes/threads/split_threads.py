@@ -21,6 +21,7 @@ from __future__ import annotations
 from ...errors import TaichiSyntaxError
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Effect, Statement, blocks, has_effect, operands, replace_uses, walk
+from ...ir.queries import ends_iteration, is_index_of
 from ...ir.statements import (
     Alloca,
     Break,
@@ -35,8 +36,6 @@ from ...ir.statements import (
     RangeFor,
     While,
     base_pointer,
-    ends_iteration,
-    is_index_of,
 )
 from ...ir.tasks import Kernel, Task
 from ...ir.textures import TEXEL_READS

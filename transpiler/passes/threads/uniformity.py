@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ...ir.functions import Call
 from ...ir.nodes import Block, Statement, operands, walk
+from ...ir.queries import is_index_of
 from ...ir.statements import (
     Alloca,
     AtomicOp,
@@ -28,7 +29,6 @@ from ...ir.statements import (
     RangeFor,
     While,
     base_pointer,
-    is_index_of,
 )
 from ...ir.tasks import Task
 from ...ir.textures import ImageLoad, ImageStore, TextureFetch, TextureSample

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ...ir.nodes import Block, Statement, blocks, clone, operands, replace_uses, walk, walk_blocks
+from ...ir.queries import is_index_of
 from ...ir.statements import (
     ArgLoad,
     ArrayShape,
@@ -27,7 +28,6 @@ from ...ir.statements import (
     Operation,
     RangeFor,
     StructPtr,
-    is_index_of,
 )
 from ...ir.tasks import Kernel
 from ...ir.types import i32

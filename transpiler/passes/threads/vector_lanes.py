@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from ...ir.functions import Call, reachable
 from ...ir.nodes import Effect, Statement, operands, walk
+from ...ir.queries import is_index_of
 from ...ir.sparse import TOPOLOGY_WRITERS
 from ...ir.statements import (
     RECORDS,
@@ -44,7 +45,6 @@ from ...ir.statements import (
     While,
     base_pointer,
     is_const,
-    is_index_of,
     repeats,
 )
 from ...ir.tasks import Kernel, Task
