@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -109,6 +110,8 @@ def emulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let sessions of `arch=ti.cuda` run on the host."""
     for name in ("open_device", "compile_cubin"):
         monkeypatch.setattr(device.cuda, name, getattr(device.cuda, name))  # as it was, at the end
+    for name in device.sparse.MODULES:
+        monkeypatch.setitem(sys.modules, name, None)  # likewise
     device.install()
     yield
     ti.init(arch=ti.python)
