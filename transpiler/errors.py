@@ -197,6 +197,12 @@ class SourceText:
         return self.lines[index] if 0 <= index < len(self.lines) else ""
 
 
+def basename(file: str) -> str:
+    """Return the last part of a path, so that sources do not depend on the folder; it cannot end a comment."""
+    name = file.replace("\\", "/").rsplit("/", 1)[-1].replace("??/", "? ?/")
+    return name if name.isprintable() else "".join(c if c.isprintable() else " " for c in name)
+
+
 @dataclass(frozen=True, slots=True)
 class SourceLocation:
     """A span in the user's file: lines from 1, columns from 1 in characters, the end exclusive.

@@ -12,6 +12,9 @@ VERSION = "0.1.0"
 """The version of shadesmith, at the top of every source; `pyproject.toml` has the same."""
 MAX_ITERATIONS = 2**31 - 1
 """Iterations of one parallel loop: threads and iterations are counted in 32 bits, on the host and in every source."""
+BYTES_PER_BLOCK = 2600
+"""Memory traffic of an H200 (4.2 TB/s) while it starts one block (1.6 per nanosecond): a block with less traffic ends
+before the next one starts; for more, blocks with one iteration per thread are best, since the GPU balances them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,8 @@ class Capabilities:
     """Subgroup features by Vulkan's names; "extended_types": integers other than 32 bit."""
     undefined_overflow: bool = False
     """Whether its compiler takes for granted that signed sums do not wrap: NVRTC has no `-fwrapv`."""
+    reports_overflow: bool = False
+    """Whether a signed sum that wraps ends the launch, although nobody may see the difference: so do sanitizers."""
     miscompiles_integers: bool = False
     """Whether its compiler may take the minimum of three integers of `a` in place of `-a`, and 1 for `x & 1` of an even
     x where that is a number: NVIDIA's driver 580 does."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...transpiler.backend.module.interface import END_OF_BODY
-from ...transpiler.errors import NOWHERE
+from ...transpiler.errors import NOWHERE, basename
 from ...transpiler.lazy_dataclasses import dataclass
 
 IN_WARNING = re.compile(r'File "([^"\n]*)", line (\d+)')
@@ -74,12 +74,6 @@ class FunctionLocations:
         """Return for each function the first one in the same file."""
         names = [file for file, *_ in self.functions]
         return [names.index(file) for file in names]
-
-
-def basename(file: str) -> str:
-    """Return the last part of a path, as emitted sources show it."""
-    name = file.replace("\\", "/").rsplit("/", 1)[-1].replace("??/", "? ?/")
-    return name if name.isprintable() else "".join(c if c.isprintable() else " " for c in name)
 
 
 # --- sources ----------------------------------------------------------------------------------------------------------

@@ -56,6 +56,12 @@ class Call:
     origin: str
     namespace: dict[str, Any] = field(repr=False)
 
+    @property
+    def kernel_name(self) -> str:
+        """The kernel's name with its class, without the functions that it is defined in."""
+        name: str = self.kernel.definition.qualname
+        return name.rpartition("<locals>.")[2]
+
 
 @dataclass(frozen=True, slots=True)
 class Spec:

@@ -40,13 +40,13 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     problems: dict[str, str] = {}
     with screen.progress("kernels", total=1 if is_one else len(names)) as step:
         for call in _with_gradients(_calls(options, names, problems)):
-            step(_name(call))
+            step(call.kernel_name)
             try:
-                kernels.append(describe_kernel(call.kernel, call.arguments, _name(call), arch, gpu, options.bench))
+                kernels.append(describe_kernel(call.kernel, call.arguments, call.kernel_name, arch, gpu, options.bench))
             except (TaichiCompilationError, TaichiRuntimeError) as error:
                 if is_one:
                     raise
-                problems[_name(call)] = str(error).strip()
+                problems[call.kernel_name] = str(error).strip()
     shown = {kernel.name for kernel in kernels}
     for name in names if not is_one else ():
         if name not in shown:
@@ -89,11 +89,6 @@ def _may_have_gradients(call: Call) -> bool:
     if any(getattr(argument, "grad", None) is not None for argument in call.arguments):
         return True
     return not call.kernel.definition.parameters
-
-
-def _name(call: Call) -> str:
-    name: str = call.kernel.definition.qualname
-    return name.rpartition("<locals>.")[2]
 
 
 def _write(page: Page, output: Path, screen: Screen) -> int:

@@ -11,6 +11,7 @@ import itertools
 import os
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +22,6 @@ import numpy as np
 from shadesmith.runtime.devices.cuda import device as cuda
 from shadesmith.runtime.devices.cuda import task_graphs as cuda_task_graphs
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from shadesmith.transpiler.passes.target import wrapping
 
 from . import sparse
 from .compiler import CHECKS, OPTIMISED, Refused, compile_source, line_of, runtime
@@ -225,7 +225,14 @@ def _zeros(shape: Any, dtype: Any) -> View:
 
 
 class EmulatedDevice(cuda.CudaDevice):
-    """A GPU for launches. What else `CudaDevice` does needs more of CuPy and of the driver."""
+    """A GPU for launches. What else `CudaDevice` does needs more of CuPy and of the driver.
+
+    Sums whose overflow nobody sees are unsigned for it: sources leave them signed, and the checks would report them.
+    """
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.capabilities = replace(self.capabilities, reports_overflow=FLAGS[0] == CHECKS)
 
     def record(self, launches: Any) -> Any:
         """Refuse a graph."""
@@ -285,13 +292,8 @@ def open_device(
 
 
 def install(optimised: bool = bool(os.environ.get("EMULATED_OPTIMISED"))) -> None:
-    """Let sessions of `arch=ti.cuda` run on the host. optimised: without checks, as g++ -O3 compiles the source.
-
-    The checks would report sums whose overflow nobody observes, which sources leave signed; there these are unsigned.
-    """
+    """Let sessions of `arch=ti.cuda` run on the host. optimised: without checks, as g++ -O3 compiles the source."""
     FLAGS[0] = OPTIMISED if optimised else CHECKS
-    if not optimised:
-        wrapping.unobserved = lambda kernel: set()  # type: ignore[assignment]
     sparse.install()
     cuda_task_graphs.Built = Graph  # type: ignore[misc]
     cuda.open_device = open_device

@@ -42,9 +42,12 @@ class Factors:
         return spsolve_triangular(self.upper, middle, lower=False)[self.columns].view(type(right))
 
 
+MODULES = ("cupyx", "cupyx.scipy", "cupyx.scipy.sparse", "cupyx.scipy.sparse.linalg")
+
+
 def install() -> None:
     """Let `from cupyx.scipy.sparse import ...` find them."""
-    for name in ("cupyx", "cupyx.scipy", "cupyx.scipy.sparse", "cupyx.scipy.sparse.linalg"):
+    for name in MODULES:
         sys.modules[name] = ModuleType(name)
     sys.modules["cupyx.scipy.sparse"].csr_matrix = Matrix  # type: ignore[attr-defined]
     sys.modules["cupyx.scipy.sparse.linalg"].SuperLU = Factors  # type: ignore[attr-defined]

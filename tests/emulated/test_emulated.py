@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
@@ -109,10 +110,10 @@ def test_an_update_that_should_be_atomic_is_lost(kernels: Loaded) -> None:
 @pytest.fixture
 def emulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let sessions of `arch=ti.cuda` run on the host."""
-    for module, name in (
-        (device.cuda, "open_device"), (device.cuda, "compile_cubin"), (device.wrapping, "unobserved"),
-    ):  # fmt: skip
-        monkeypatch.setattr(module, name, getattr(module, name))  # as it was, at the end
+    for name in ("open_device", "compile_cubin"):
+        monkeypatch.setattr(device.cuda, name, getattr(device.cuda, name))  # as it was, at the end
+    for name in device.sparse.MODULES:
+        monkeypatch.setitem(sys.modules, name, None)  # likewise
     device.install()
     yield
     ti.init(arch=ti.python)

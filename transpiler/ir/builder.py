@@ -61,10 +61,8 @@ LEAST_LIMIT = 65504
 class Builder:
     """Creates statements in `block`, with `location` as their source location."""
 
-    def __init__(self, block: Block, default_fp: Scalar = f32) -> None:
-        self.block = block
-        self.default_fp = default_fp
-        self.location: SourceLocation = NOWHERE
+    def __init__(self, block: Block, location: SourceLocation = NOWHERE, default_fp: Scalar = f32) -> None:
+        self.block, self.location, self.default_fp = block, location, default_fp
 
     @contextmanager
     def into(self, block: Block) -> Iterator[Block]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..lazy_dataclasses import dataclass
-from .types import Scalar, f32, f64, i32, promote, u1
+from .types import Scalar, common_type, f32, f64, i32, promote, u1
 
 Rule = Callable[[Sequence[Scalar], Scalar], tuple[tuple[Scalar, ...], Scalar]]
 ShapeRule = Callable[[Sequence[tuple[int, ...]]], tuple[int, ...]]
@@ -71,27 +71,20 @@ class Op:
     takes_dtype: bool = False
 
 
-def _common(types: Sequence[Scalar]) -> Scalar:
-    result = types[0]
-    for other in types[1:]:
-        result = promote(result, other)
-    return result
-
-
 def _promoted(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
-    common = _common(types)
+    common = common_type(types)
     return (common,) * len(types), common
 
 
 def _arithmetic(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
-    common = _common(types)
+    common = common_type(types)
     if common == u1 and len(types) == 1:
         common = i32
     return (common,) * len(types), common
 
 
 def _linear(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
-    common = _common(types)
+    common = common_type(types)
     common = i32 if common == u1 else common  # sums of truth values count
     return (common,) * len(types), common
 
@@ -103,7 +96,7 @@ def _power(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, .
 
 
 def _real(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
-    common = _common([t if t.is_float else default_fp for t in types])
+    common = common_type([t if t.is_float else default_fp for t in types])
     return (common,) * len(types), common
 
 
@@ -133,7 +126,7 @@ def _shift(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, .
 
 
 def _compare(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
-    common = _common(types)
+    common = common_type(types)
     return (common, common), u1
 
 

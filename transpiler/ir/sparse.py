@@ -107,7 +107,10 @@ class Length(Statement):
 
 @dataclass(eq=False, slots=True)
 class PoolCount(Statement):
-    """A counter of a pool (i32) that does not change while the task that reads it runs: each task reads it again."""
+    """A counter of a pool (i32) that does not change while the task that reads it runs: each task reads it again.
+
+    So it has no effect, and may be the bound of a task's loop; a task that changes it stays before that task.
+    """
 
     node: Node
     counter: str
@@ -128,6 +131,8 @@ class CellIndex(Statement):
 
 CELL_STATEMENTS = (Activate, Deactivate, IsActive, CellNumber, Append, Length)
 """Statements with the indices of a cell, or of a list."""
+TREE_STATEMENTS = (*CELL_STATEMENTS, DeactivateEntry, PoolCount)
+"""Statements that read or write counters and tables of sparse trees, which serial tasks write as arrays."""
 TOPOLOGY_WRITERS = (Activate, Deactivate, DeactivateEntry, Append)
 """Statements that may change which cells are active."""
 

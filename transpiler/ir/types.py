@@ -8,9 +8,9 @@ of C and CUDA, and GLSL's scalar block layout except for the padding at the end 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import prod
 from typing import Any
 
@@ -278,6 +278,11 @@ def promote(a: Scalar, b: Scalar) -> Scalar:
     if a.size_bytes != b.size_bytes:
         return a if a.size_bytes > b.size_bytes else b
     return a if b.kind == "int" else b
+
+
+def common_type(types: Sequence[Scalar]) -> Scalar:
+    """Return the type to which all of `types` promote, of which there is at least one."""
+    return reduce(promote, types)
 
 
 # --- quantised numbers ----------------------------------------------------------------------------------------------

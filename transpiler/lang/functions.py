@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ..ir.ops import OPS
 from .annotations import template
 from .atomics import atomic_add, atomic_and, atomic_max, atomic_min, atomic_mul, atomic_or, atomic_sub, atomic_xor
 from .decorators import func
-from .hooks import scalar_of
+from .hooks import kernel_only, scalar_of
 from .matrix import Matrix, elementwise, unwrap, wrap
 from .operations import cast, cos, log, operation, sqrt
 
@@ -31,10 +31,6 @@ __all__ = [
 
 two_pi = 6.283185307179586
 """Public names of `ti`."""
-
-
-def _kernel_only(name: str) -> NoReturn:
-    raise AssertionError(f"{name} cannot be called in Python-scope")
 
 
 @operation("rsqrt")
@@ -104,7 +100,7 @@ def bit_shr(x1: Any, x2: Any) -> Any:
         >>> example()
         15
     """
-    _kernel_only("bit_shr")
+    kernel_only("bit_shr")
 
 
 @operation("select")
@@ -205,7 +201,7 @@ def zero(x: Any) -> Any:
         >>> example()
         0
     """
-    _kernel_only("zero")
+    kernel_only("zero")
 
 
 def one(x: Any) -> Any:
@@ -219,7 +215,7 @@ def one(x: Any) -> Any:
         >>> example()
         1
     """
-    _kernel_only("one")
+    kernel_only("one")
 
 
 def random(dtype: Any = float) -> Any:
@@ -266,7 +262,7 @@ def stop_grad(x: Any) -> Any:
         >>> example()
         6.0
     """
-    _kernel_only("stop_grad")
+    kernel_only("stop_grad")
 
 
 def static(x: Any, *xs: Any) -> Any:
@@ -300,7 +296,7 @@ def static_print(*args: Any, **kwargs: Any) -> Any:
         [...] compiled once
         1
     """
-    _kernel_only("static_print")
+    kernel_only("static_print")
 
 
 def static_assert(cond: Any, msg: Any = None) -> None:
@@ -328,7 +324,7 @@ def grouped(x: Any) -> Any:
         >>> x.to_numpy().tolist()
         [[0, 1, 2], [10, 11, 12]]
     """
-    _kernel_only("grouped")
+    kernel_only("grouped")
 
 
 def loop_config(
@@ -360,7 +356,7 @@ def loop_config(
         >>> x.to_numpy().tolist()
         [0, 1, 2]
     """
-    _kernel_only("loop_config")
+    kernel_only("loop_config")
 
 
 def block_local(*args: Any) -> Any:
@@ -380,7 +376,7 @@ def block_local(*args: Any) -> Any:
         >>> x.to_numpy().tolist()
         [0.0, 1.0, 2.0, 3.0]
     """
-    _kernel_only("block_local")
+    kernel_only("block_local")
 
 
 def cache_read_only(*args: Any) -> Any:
@@ -397,7 +393,7 @@ def cache_read_only(*args: Any) -> Any:
         >>> x.to_numpy().tolist()
         [0.0, 1.0, 2.0, 3.0]
     """
-    _kernel_only("cache_read_only")
+    kernel_only("cache_read_only")
 
 
 def assume_in_range(val: Any, base: Any, low: Any, high: Any) -> Any:
@@ -413,7 +409,7 @@ def assume_in_range(val: Any, base: Any, low: Any, high: Any) -> Any:
         >>> x.to_numpy().tolist()
         [0, 1, 2, 3]
     """
-    _kernel_only("assume_in_range")
+    kernel_only("assume_in_range")
 
 
 def loop_unique(val: Any, covers: Any = None) -> Any:
@@ -431,7 +427,7 @@ def loop_unique(val: Any, covers: Any = None) -> Any:
         >>> x.to_numpy().tolist()
         [0, 1, 2, 3]
     """
-    _kernel_only("loop_unique")
+    kernel_only("loop_unique")
 
 
 def global_thread_idx() -> Any:
@@ -448,7 +444,7 @@ def global_thread_idx() -> Any:
         >>> x.to_numpy().tolist()
         [0, 1, 2, 3]
     """
-    _kernel_only("global_thread_idx")
+    kernel_only("global_thread_idx")
 
 
 class ndrange:  # noqa: N801 - Taichi's public name

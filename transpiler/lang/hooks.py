@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -82,3 +82,8 @@ def make_ndarray(dtype: Any, shape: Any = None, **options: Any) -> Any:
     if HOOKS.make_ndarray is None:
         raise RuntimeError("Ndarrays need the runtime: `import shadesmith`, not only `shadesmith.transpiler`.")
     return HOOKS.make_ndarray(dtype, shape, **options)
+
+
+def kernel_only(name: str) -> NoReturn:
+    """Raise: what a kernel alone can do was called by Python."""
+    raise AssertionError(f"{name} cannot be called in Python-scope")

@@ -7,9 +7,10 @@ A mesh of the runtime has four sets of elements (`mesh.verts`). To the compiler 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from ..lazy_dataclasses import dataclass
+from .hooks import kernel_only
 
 ELEMENTS = ("verts", "edges", "faces", "cells")
 """The sets of elements, by their order: the number of axes of one element."""
@@ -64,10 +65,6 @@ def is_elements(value: Any) -> bool:
     return hasattr(type(value), "describe_elements")
 
 
-def _kernel_only(name: str) -> NoReturn:
-    raise AssertionError(f"{name} cannot be called in Python-scope")
-
-
 def mesh_local(*args: Any) -> Any:
     """Request a cache of attributes of a mesh for the next loop over its elements; kernels only.
 
@@ -87,7 +84,7 @@ def mesh_local(*args: Any) -> Any:
         >>> mesh.verts.x.to_numpy().tolist()
         [2.0, 2.0, 2.0]
     """
-    _kernel_only("mesh_local")
+    kernel_only("mesh_local")
 
 
 def mesh_patch_idx() -> Any:
@@ -104,4 +101,4 @@ def mesh_patch_idx() -> Any:
         >>> last()
         0
     """
-    _kernel_only("mesh_patch_idx")
+    kernel_only("mesh_patch_idx")

@@ -6,11 +6,9 @@ In a kernel the frontend finds the handler of each by the identity of the functi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
-
-def _kernel_only(name: str) -> NoReturn:
-    raise AssertionError(f"{name} cannot be called in Python-scope")
+from .hooks import kernel_only
 
 
 def activate(node: Any, indices: Any) -> Any:
@@ -30,7 +28,7 @@ def activate(node: Any, indices: Any) -> Any:
         >>> example()
         2
     """
-    _kernel_only("activate")
+    kernel_only("activate")
 
 
 def deactivate(node: Any, indices: Any) -> Any:
@@ -51,7 +49,7 @@ def deactivate(node: Any, indices: Any) -> Any:
         >>> example()
         0
     """
-    _kernel_only("deactivate")
+    kernel_only("deactivate")
 
 
 def is_active(node: Any, indices: Any) -> Any:
@@ -71,7 +69,7 @@ def is_active(node: Any, indices: Any) -> Any:
         >>> example()
         2
     """
-    _kernel_only("is_active")
+    kernel_only("is_active")
 
 
 def length(node: Any, indices: Any) -> Any:
@@ -88,7 +86,7 @@ def length(node: Any, indices: Any) -> Any:
         >>> example()
         2
     """
-    _kernel_only("length")
+    kernel_only("length")
 
 
 def append(node: Any, indices: Any, val: Any) -> Any:
@@ -104,7 +102,7 @@ def append(node: Any, indices: Any, val: Any) -> Any:
         >>> example()
         1
     """
-    _kernel_only("append")
+    kernel_only("append")
 
 
 def get_addr(f: Any, indices: Any) -> Any:
@@ -120,7 +118,7 @@ def get_addr(f: Any, indices: Any) -> Any:
         >>> distance()
         12
     """
-    _kernel_only("get_addr")
+    kernel_only("get_addr")
 
 
 def no_activate(*args: Any) -> Any:
@@ -139,7 +137,7 @@ def no_activate(*args: Any) -> Any:
         >>> x.to_numpy().tolist()
         [0.0, 1.0, 2.0, 3.0]
     """
-    _kernel_only("no_activate")
+    kernel_only("no_activate")
 
 
 def rescaled(

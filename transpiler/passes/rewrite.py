@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from ..errors import NOWHERE
+from ..ir.builder import Builder
 from ..ir.nodes import RESOLVERS, Block, Effect, Statement
 from ..ir.statements import ArgLoad, Const, LoopIndex
 from ..ir.tasks import Kernel
@@ -116,6 +117,10 @@ class Rewriter:
             statement.remarks = origin.remarks
         self.out.append(statement)
         return statement
+
+    def builder(self, origin: Statement) -> Builder:
+        """Return a builder that appends to the current block, with the source location of `origin`."""
+        return Builder(Block(self.out), origin.location)
 
     def resolve(self, value: Statement) -> Statement:
         """Return the replacement of `value`, or `value` itself."""

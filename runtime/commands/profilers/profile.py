@@ -165,7 +165,7 @@ def _show_metrics(metrics: Metrics, options: argparse.Namespace, screen: Screen,
     for call in calls:
         module = _module(call, options)
         both = (metrics_of_tasks(metrics, module), metrics_of_lines(metrics, module))
-        by_kernel[_name(call)] = [table for table in both if table is not None]
+        by_kernel[call.kernel_name] = [table for table in both if table is not None]
     tables = [(name, table) for name, found in by_kernel.items() for table in found]
     if not tables:
         known = ", ".join(sorted(metrics.kernels)) or "none"
@@ -181,16 +181,11 @@ def _show_metrics(metrics: Metrics, options: argparse.Namespace, screen: Screen,
     return 0
 
 
-def _name(call: Call) -> str:
-    name: str = call.kernel.definition.qualname
-    return name.rpartition("<locals>.")[2]
-
-
 def _described(calls: Iterable[Call], options: argparse.Namespace) -> Iterator[KernelReport]:
     """Yield the reports of kernels."""
     for call in calls:
         try:
-            yield describe_kernel(call.kernel, call.arguments, _name(call), arch_of(options))
+            yield describe_kernel(call.kernel, call.arguments, call.kernel_name, arch_of(options))
         except (TaichiCompilationError, TaichiRuntimeError):
             continue
 

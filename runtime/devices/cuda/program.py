@@ -26,7 +26,7 @@ class CudaProgram:
 
     is_whole = False
 
-    __slots__ = ("_device", "_functions", "_loaded", "_module", "arguments", "inlined", "lock", "log", "submit")
+    __slots__ = ("_device", "_loaded", "_module", "_tasks", "arguments", "inlined", "lock", "log", "submit")
 
     def __init__(self, device: Any, module: BackendModule, loaded: Any, log: str) -> None:
         self.log = log
@@ -34,16 +34,16 @@ class CudaProgram:
         self._device, self._module = device, module
         self._loaded = loaded  # CuPy unloads the code with this object
         self.arguments = (ctypes.c_ubyte * max(1, module.interface.args_size_bytes))()
-        self._functions = [loaded.get_function(task.entry).ptr for task in module.tasks]
+        functions = [loaded.get_function(task.entry).ptr for task in module.tasks]
+        self._tasks = Tasks(module.kernel, module.tasks, functions, device.resident_threads, loaded)
         memory = OwnMemory(device) if module.interface.temporaries_size_bytes else None
-        starting = Submitter(device, module.kernel, module.tasks, self._functions, self.arguments, loaded, memory)
+        starting = Submitter(device, module.kernel, module.tasks, functions, self.arguments, loaded, memory)
         self.submit: Submit = starting.submit
         self.inlined: Submitter | None = starting
         is_profiled = device.sources is not None
         if device.task_graphs and not is_profiled and module.tasks:
-            tasks = Tasks(module.kernel, module.tasks, self._functions, device.resident_threads, loaded)
             least = min(MIN_TASKS, len(module.tasks))
-            graphs = TaskGraphs(device, tasks, self.arguments, starting.submit, memory, least)
+            graphs = TaskGraphs(device, self._tasks, self.arguments, starting.submit, memory, least)
             if least < MIN_TASKS:
                 starting.repeat(graphs, device.launch_graph)
             else:
@@ -59,9 +59,7 @@ class CudaProgram:
 
     def starts(self, launch: Callable[..., None], arguments: Any) -> list[Start]:
         """Return a function of count and stream for each task, which calls `launch`, the driver's or a substitute."""
-        module = self._module
-        tasks = Tasks(module.kernel, module.tasks, self._functions, self._device.resident_threads, self._loaded)
-        return tasks.starts(launch, arguments)
+        return self._tasks.starts(launch, arguments)
 
     def grids(self, counts: Sequence[int]) -> list[tuple[int, int]]:
         """Return blocks a row and rows of each task, as `submit` would start it; (0, 0) for no iterations."""

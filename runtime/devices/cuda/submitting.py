@@ -86,6 +86,20 @@ def make_starter(
     return start
 
 
+def make_starters(
+    launch: Callable[..., None],
+    resident_threads: int,
+    tasks: Sequence[TaskSource],
+    functions: Sequence[int],
+    block: Block,
+) -> list[Start]:
+    """Return the functions that launch the tasks of a kernel, one each."""
+    return [
+        make_starter(launch, resident_threads, task, function, block)
+        for task, function in zip(tasks, functions, strict=True)
+    ]
+
+
 class OwnMemory:
     """The stream on which a kernel with memory of its own was launched last: that memory is for one launch at a time.
 
@@ -133,10 +147,10 @@ class Submitter:
             """Start the tasks in a thread that had no context, which the first launch reports."""
             if not device.enter_thread(error):
                 raise device.describe(error) from error
-            for task, function, count in zip(tasks, functions, counts, strict=True):
-                make_starter(
-                    device.launch_kernel, device.resident_threads, task, function, (None, address, None, None)
-                )(count, stream)
+            block = None, address, None, None
+            starts = make_starters(device.launch_kernel, device.resident_threads, tasks, functions, block)
+            for start, count in zip(starts, counts, strict=True):
+                start(count, stream)
 
         spare: list[Block] = []
         size_bytes = len(arguments)

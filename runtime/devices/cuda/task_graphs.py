@@ -16,7 +16,7 @@ from ....transpiler.backend.module.interface import TaskSource
 from ..device import Launch
 from .graph import Built
 from .graph import Owner as GraphOwner
-from .submitting import OwnMemory, Start, Submit, make_block, make_starter
+from .submitting import OwnMemory, Start, Submit, make_block, make_starters
 
 MIN_TASKS = 2
 """Tasks from which on `TaskGraphs.submit` pays: on an H200 three take 4.2 us, one by one 10.1."""
@@ -53,11 +53,7 @@ class Tasks:
 
     def starts(self, launch: Callable[..., None], arguments: Any) -> list[Start]:
         """Return a function of count and stream for each task, which calls `launch` with a block of arguments."""
-        block = make_block(arguments)
-        return [
-            make_starter(launch, self._resident_threads, task, function, block)
-            for task, function in zip(self._tasks, self._functions, strict=True)
-        ]
+        return make_starters(launch, self._resident_threads, self._tasks, self._functions, make_block(arguments))
 
 
 class TaskGraphs:

@@ -162,7 +162,7 @@ class HostDevice(HoldsTextures):
     @property
     def title(self) -> str:
         """The processor's name, and the number of threads of a loop."""
-        threads = self.threads or _usable_cores()
+        threads = self.threads or usable_cores()
         return f"{_processor()}, {threads} {'thread' if threads == 1 else 'threads'}"
 
     @property
@@ -234,7 +234,7 @@ class HostDevice(HoldsTextures):
             return HostProgram(module, [], self)
         signals = Starting(self.compiler, self.store if keep else None)
         entries = [task.entry for task in module.tasks]
-        parts = _split(module.files[0], entries, self.threads or _usable_cores())
+        parts = _split(module.files[0], entries, self.threads or usable_cores())
         hidden = [[entry for entry in entries if entry not in part] for part in parts]
         libraries = self._load(module, hidden, self.store if keep else None)
         signals.finish()
@@ -339,7 +339,7 @@ def _load_driver() -> ctypes.CDLL | None:
 
 def list_devices() -> list[tuple[str, int | None]]:
     """Return the processor's name, with the memory that is free [bytes]."""
-    return [(f"{_processor()}, {_usable_cores()} cores", available_bytes())]
+    return [(f"{_processor()}, {usable_cores()} cores", available_bytes())]
 
 
 def _unknown_owner(address: int) -> None:
@@ -361,7 +361,7 @@ def _limit_threads(libraries: Sequence[Library], count: int) -> Library | None:
 def _default_threads() -> int:
     """Return the default number of threads of loops."""
     wanted = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
-    return int(wanted) if wanted.isdigit() and int(wanted) else _core_limit() or _usable_cores()
+    return int(wanted) if wanted.isdigit() and int(wanted) else _core_limit() or usable_cores()
 
 
 def open_device(threads: int | None = None, store: Store | None = None) -> HostDevice:
@@ -444,7 +444,8 @@ def _text_of(path: str) -> str:
         return file.read()
 
 
-def _usable_cores() -> int:
+def usable_cores() -> int:
+    """Return the number of cores on which this process may run."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -456,4 +457,4 @@ def _core_limit() -> int | None:
         return None
     if quota == "max":
         return None
-    return max(1, min(math.ceil(int(quota) / int(period)), _usable_cores()))
+    return max(1, min(math.ceil(int(quota) / int(period)), usable_cores()))

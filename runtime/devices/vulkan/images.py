@@ -16,7 +16,7 @@ from ..device import OutOfMemory
 from ..textures import TextureSpec, choose_filter, lacks_format
 from .instance import Adapter, Api
 from .memory import OUT_OF_MEMORY, ImageMemory, Memory, VulkanAllocation
-from .queue import BATCH, Queue
+from .queue import Queue
 
 SETS_A_POOL = 16
 POOL_IS_EMPTY = -1000069000
@@ -253,7 +253,7 @@ class Images:
         null = api.ffi.NULL
         api.lib.vkCmdPipelineBarrier(commands, queue.stages, queue.stages, 0, 0, null, 0, null, 1, barrier)
         api.lib.vkCmdClearColorImage(commands, texture.image, self._general, self._zero, 1, self._range)
-        self._flush_if_full()
+        self._queue.flush_if_full()
 
     def copy_in(self, source: VulkanAllocation, texture: VulkanTexture) -> None:
         """Set all texels from an allocation, in order with launches."""
@@ -263,7 +263,7 @@ class Images:
             self._api.lib.vkCmdCopyBufferToImage(
                 commands, source.block.buffer, texture.image, self._general, 1, self._region(source, texture)
             )
-            self._flush_if_full()
+            self._queue.flush_if_full()
 
     def copy_out(self, texture: VulkanTexture, destination: VulkanAllocation) -> None:
         """Copy all texels into an allocation, in order with launches."""
@@ -273,7 +273,7 @@ class Images:
             self._api.lib.vkCmdCopyImageToBuffer(
                 commands, texture.image, self._general, destination.block.buffer, 1, self._region(destination, texture)
             )
-            self._flush_if_full()
+            self._queue.flush_if_full()
 
     def _region(self, allocation: VulkanAllocation, texture: VulkanTexture) -> Any:
         width, height, depth = texture.spec.extents
@@ -290,10 +290,6 @@ class Images:
             raise TaichiRuntimeError("this texture's or array's memory was freed")
         if allocation.size_bytes < texture.spec.size_bytes:
             raise TaichiRuntimeError(f"{allocation.size_bytes} bytes for a texture of {texture.spec.size_bytes} bytes")
-
-    def _flush_if_full(self) -> None:
-        if self._queue.recorded >= BATCH:
-            self._queue.flush()
 
 
 class DescriptorSets:

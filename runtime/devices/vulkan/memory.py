@@ -18,7 +18,7 @@ from ....transpiler.lazy_dataclasses import dataclass
 from ..device import OutOfMemory, format_size
 from ..host_memory import Budget, clear_fresh
 from .instance import MEMORY_BUDGET, Adapter, Api
-from .queue import BATCH, Queue
+from .queue import Queue
 
 ALIGNMENT = 256
 SLAB_BYTES = 64 << 20
@@ -440,7 +440,7 @@ class Memory:
                 data = self._api.ffi.cast("void*", origin)
                 place = allocation.offset + offset_bytes
                 self._api.lib.vkCmdUpdateBuffer(commands, allocation.block.buffer, place, size, data)
-                self._flush_if_full()
+                self._queue.flush_if_full()
         elif self.is_mapped:
             queue.synchronize()
             ctypes.memmove(allocation.block.pointer + allocation.offset + offset_bytes, origin, size)
@@ -458,7 +458,7 @@ class Memory:
         if size_bytes:
             with self._queue.lock:
                 self.record_copy(source.block, source.offset, destination.block, destination.offset, size_bytes)
-                self._flush_if_full()
+                self._queue.flush_if_full()
 
     def record_copy(self, source: Block, source_offset: int, target: Block, target_offset: int, size: int) -> None:
         """Record one copy. The lock must be held."""
@@ -479,7 +479,7 @@ class Memory:
         commands = self._queue.open_commands()
         block, size = allocation.block, allocation.padded_bytes
         self._api.lib.vkCmdFillBuffer(commands, block.buffer, allocation.offset, size, word)
-        self._flush_if_full()
+        self._queue.flush_if_full()
 
     def _fill_eight(self, allocation: VulkanAllocation, eight: bytes) -> None:
         """Write a first piece, then double it: Vulkan's own fill supports only patterns of four bytes."""
@@ -491,11 +491,7 @@ class Memory:
             size = min(done, allocation.padded_bytes - done)
             self.record_copy(block, start, block, start + done, size)
             done += size
-        self._flush_if_full()
-
-    def _flush_if_full(self) -> None:
-        if self._queue.recorded >= BATCH:
-            self._queue.flush()
+        self._queue.flush_if_full()
 
 
 class Staging:

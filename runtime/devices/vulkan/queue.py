@@ -275,6 +275,11 @@ class Queue:
         if not self.is_held:
             self.flush()
 
+    def flush_if_full(self) -> None:
+        """Submit the recorded commands if there are `BATCH` of them."""
+        if self.recorded >= BATCH:
+            self.flush()
+
     def flush(self) -> int:
         """Submit the recorded commands and return the serial of the end of all work."""
         with self.lock:

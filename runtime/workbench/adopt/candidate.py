@@ -66,6 +66,12 @@ class Candidate:
         return self.line == 0
 
 
+def candidates(text: FunctionText | None, title: str, node: ast.expr | ast.stmt) -> Iterator[Candidate]:
+    """Yield the candidate that changes a node; none if its text could not be made."""
+    if text is not None:
+        yield Candidate(title, text, node.lineno)
+
+
 def name_of_package(definition: KernelDefinition) -> str:
     """Return what the module of a kernel calls shadesmith: "ti"; "" if it does not import it as a module."""
     for decorator in definition.tree.decorator_list:

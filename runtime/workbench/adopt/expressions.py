@@ -6,10 +6,9 @@ import ast
 import keyword
 import re
 from collections.abc import Iterator
-from typing import Any
 
-from .candidate import Candidate, State
-from .python_text import FunctionText, Replacement
+from .candidate import Candidate, State, candidates
+from .python_text import Replacement
 
 NAME = re.compile(r"[A-Za-z_]\w*")
 NUMBER = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|0[xX][0-9a-fA-F]+)(?:[fFhH]|[uU]?[lL]{0,2}|LF|lf)?")
@@ -24,9 +23,9 @@ def dropped_conditions(state: State) -> Iterator[Candidate]:
         if isinstance(node, ast.If):
             condition = " ".join(text.text(node.test).split())
             if not node.orelse:
-                yield from _made(text.without_head(node), f"no `if {condition}:`", node)
+                yield from candidates(text.without_head(node), f"no `if {condition}:`", node)
             for part, rest in _rests(node.test):
-                yield from _made(text.replaced(part, rest), f"`{rest}` in place of `{condition}`", node)
+                yield from candidates(text.replaced(part, rest), f"`{rest}` in place of `{condition}`", node)
 
 
 def _rests(test: ast.expr) -> Iterator[tuple[ast.expr, str]]:
@@ -59,7 +58,7 @@ def renamed(state: State) -> Iterator[Candidate]:
         if old in local and new not in used and NAME.fullmatch(new) and not keyword.iskeyword(new):
             spans = [Replacement(*text.span(node), new) for node in names if node.id == old]
             first = next(node for node in names if node.id == old and isinstance(node.ctx, ast.Store))
-            yield from _made(text.with_replacements(spans), f"`{new}` in place of `{old}`", first)
+            yield from candidates(text.with_replacements(spans), f"`{new}` in place of `{old}`", first)
 
 
 def numbers(state: State) -> Iterator[Candidate]:
@@ -74,17 +73,12 @@ def numbers(state: State) -> Iterator[Candidate]:
         value, written = _value(pair[0][1]), pair[1][1]
         equal = [node for node in constants if float(node.value) == value]  # type: ignore[arg-type]
         for node in equal:
-            yield from _made(text.replaced(node, written), f"`{written}` in place of `{text.text(node)}`", node)
+            yield from candidates(text.replaced(node, written), f"`{written}` in place of `{text.text(node)}`", node)
         if len(equal) > 1:
             spans = [Replacement(*text.span(node), written) for node in equal]
             title = f"`{written}` in place of each `{text.text(equal[0])}`"
-            yield from _made(text.with_replacements(spans), title, equal[0])
+            yield from candidates(text.with_replacements(spans), title, equal[0])
 
 
 def _value(number: str) -> float:
     return float(int(number, 16)) if number[:2] in ("0x", "0X") else float(number)
-
-
-def _made(text: FunctionText | None, title: str, node: Any) -> Iterator[Candidate]:
-    if text is not None:
-        yield Candidate(title, text, node.lineno)

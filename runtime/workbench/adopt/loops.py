@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 
-from .candidate import Candidate, State
+from .candidate import Candidate, State, candidates
 from .python_text import FunctionText, statements_before
 
 BLOCK = re.compile(r"#define BLOCK(?:_\d+)? (\d+)")
@@ -50,19 +50,18 @@ def unrolled(state: State) -> Iterator[Candidate]:
         inner = _static_argument(node)
         if is_wanted and inner is None and state.module_name:
             text = f"{state.module_name}.static({state.text.text(node.iter)})"
-            yield from _made(state.text.replaced(node.iter, text), f"`for {_target(state.text, node)} in {text}`", node)
+            yield from candidates(
+                state.text.replaced(node.iter, text), f"`for {_target(state.text, node)} in {text}`", node
+            )
         elif inner is not None and any("unroll" in token for token in removed):
             text = state.text.text(inner)
-            yield from _made(state.text.replaced(node.iter, text), f"`for {_target(state.text, node)} in {text}`", node)
+            yield from candidates(
+                state.text.replaced(node.iter, text), f"`for {_target(state.text, node)} in {text}`", node
+            )
 
 
 def _numbers(pattern: re.Pattern[str], tokens: Iterator[str]) -> list[str]:
     return list(dict.fromkeys(match[1] for match in map(pattern.search, tokens) if match is not None))
-
-
-def _made(text: FunctionText | None, title: str, node: ast.stmt) -> Iterator[Candidate]:
-    if text is not None:
-        yield Candidate(title, text, node.lineno)
 
 
 def _target(text: FunctionText, node: ast.For) -> str:
@@ -83,12 +82,12 @@ def _configured(state: State, options: Mapping[str, str], is_inner: bool = False
     call = f"{state.module_name}.loop_config({', '.join(f'{name}={value}' for name, value in options.items())})"
     for index in range(count):
         made = _with_options(state, state.text, index, options, is_inner)
-        yield from _made(made, f"`{call}`", list(_loops(state.text, is_inner))[index][1])
+        yield from candidates(made, f"`{call}`", list(_loops(state.text, is_inner))[index][1])
     if count > 1:
         together: FunctionText | None = state.text
         for index in range(count):
             together = together and _with_options(state, together, index, options, is_inner)
-        yield from _made(together, f"`{call}` for each loop", next(_loops(state.text, is_inner))[1])
+        yield from candidates(together, f"`{call}` for each loop", next(_loops(state.text, is_inner))[1])
 
 
 def _with_options(

@@ -6,7 +6,6 @@ members of the argument block with offsets, sizes and values; which task waits f
 
 from __future__ import annotations
 
-import os
 import re
 import struct
 from collections.abc import Callable, Iterable, Sequence
@@ -15,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from ....transpiler.backend.module.interface import PACK_CODES
 from ....transpiler.backend.module.one_file import task_sources
+from ...devices.host.device import usable_cores
 from ..edits.variants import Variants
 from ..measure.replicas import packed_call
+from .statistics import table_lines
 
 if TYPE_CHECKING:
     from ....transpiler.backend.module.interface import BackendModule, Interface, Member
@@ -92,7 +93,7 @@ class LaunchPlan:
         lines.append(f"arguments, {self.size_bytes} bytes")
         rows = [("at", "bytes", "type", "name", "value", "what")]
         rows += [(str(a.offset_bytes), str(a.size_bytes), a.type, a.name, a.shown, a.what) for a in self.arguments]
-        return "\n".join([*lines, *(_table(rows) if self.arguments else ["    none"])])
+        return "\n".join([*lines, *(table_lines(rows) if self.arguments else ["    none"])])
 
     def _shown(self, task: PlannedTask) -> list[str]:
         count = "as many as the device finds" if task.iterations is None else f"{task.iterations:,}"
@@ -123,12 +124,8 @@ def launch_plan(variants: Variants) -> LaunchPlan:
         module.kernel, session.device.title, str(variants.chosen),
         tuple(_tasks(module, counts, None if grids is None else grids(counts))),
         tuple(_member(member, module.interface, packed) for member in module.interface.members),
-        module.interface.args_size_bytes, getattr(session.device, "threads", None) or _cores(),
+        module.interface.args_size_bytes, getattr(session.device, "threads", None) or usable_cores(),
     )  # fmt: skip
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _tasks(
@@ -183,8 +180,3 @@ def _described(member: Member, interface: Interface) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names) if names else "nothing"
-
-
-def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["    " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]

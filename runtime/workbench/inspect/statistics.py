@@ -47,12 +47,12 @@ class Statistics:
     def __str__(self) -> str:
         rows = [("task", *KINDS)]
         rows += [(name, *(str(counts[kind]) for kind in KINDS)) for name, counts in self.tasks.items()]
-        parts = [f"{self.kernel} on {self.target}: {self.lines} lines of source", *_table(rows)]
+        parts = [f"{self.kernel} on {self.target}: {self.lines} lines of source", *table_lines(rows)]
         if self.resources is None or not self.resources.tasks:
             reason = self.reason if self.resources is None else self.resources.reason
             return "\n".join([*parts, f"no resources: {reason}"])
         shown = [tuple("" if cell is None else str(cell) for cell in row) for row in self.resources.rows()]
-        return "\n".join([*parts, f"on {self.resources.device}, sizes in bytes", *_table([COLUMNS, *shown])])
+        return "\n".join([*parts, f"on {self.resources.device}, sizes in bytes", *table_lines([COLUMNS, *shown])])
 
 
 def statistics(inspection: Inspection) -> Statistics:
@@ -81,6 +81,7 @@ def _counts(form: str) -> dict[str, dict[str, int]]:
     return {name: {kind: counts[kind] for kind in KINDS} for name, counts in found.items()}
 
 
-def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+def table_lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return rows as indented lines of text, with columns of one width."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["    " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from ...errors import NOWHERE, SourceLocation
+from ...errors import NOWHERE, SourceLocation, basename
 from ...ir.tasks import Kernel, Task
 from ...ir.textures import describe_texture
 from ...options import VERSION
 from ..languages.common.one_line import COLUMNS
 from ..layout.declarations import array_type
-from ..print.line_comments import basename, python_comment, without_comments
+from ..print.line_comments import python_comment, without_comments
 from ..print.lines import wrapped_comment, wrapped_text
 from ..print.remarks import inert
 from ..print.sparse import purpose_of

@@ -24,17 +24,12 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Task
 from ...lazy_dataclasses import dataclass
-from ...options import MAX_ITERATIONS
+from ...options import BYTES_PER_BLOCK, MAX_ITERATIONS
 from ..layout.layout import Layout
 from ..layout.trip_counts import known_extents
 
 MAX_SINGLE_ITERATIONS = 1 << 20
 """A loop that certainly has no more iterations has one thread per iteration."""
-BYTES_PER_BLOCK = 2600
-"""Memory traffic of an H200 (4.2 TB/s) while it starts one block (1.6 per nanosecond): a block with less traffic ends
-before the next one starts; for more, blocks with one iteration per thread are best, since the GPU balances them."""
-
-
 FEW = 1 << 14
 """Iterations that keep a GPU busy only if each has a thread of its own."""
 LIGHT = 24

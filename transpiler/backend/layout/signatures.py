@@ -8,7 +8,7 @@ random numbers takes the `rng` of the iteration; one in which a check may fail t
 from __future__ import annotations
 
 from ...ir.functions import Function, called, reachable
-from ...ir.sparse import CELL_STATEMENTS, DeactivateEntry, PoolCount
+from ...ir.sparse import TREE_STATEMENTS
 from ...ir.statements import CHECKS, RECORDS, Array, ArrayShape, GlobalPtr, Rand
 from ...ir.tasks import Kernel
 from ...ir.textures import TEXTURE_STATEMENTS
@@ -16,7 +16,7 @@ from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import Names, legal
 from ..languages.common.target import Target
 
-NEEDS_ARGS = (GlobalPtr, ArrayShape, *RECORDS, *CELL_STATEMENTS, DeactivateEntry, PoolCount, *TEXTURE_STATEMENTS)
+NEEDS_ARGS = (GlobalPtr, ArrayShape, *RECORDS, *TREE_STATEMENTS, *TEXTURE_STATEMENTS)
 """Statements whose source refers to a member of `args`."""
 
 

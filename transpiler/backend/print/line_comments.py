@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from ...errors import SourceLocation
+from ...errors import SourceLocation, basename
 from ..languages.common.language import Language
 from ..languages.common.one_line import COLUMNS, INDENT
 from .lines import Line
@@ -54,12 +54,6 @@ def adjoint_comment(location: SourceLocation, is_known: bool) -> str:
     if not location.is_derivative:
         return python_comment(location)
     return f"{ADJOINT} :{location.line}" if is_known else f"{ADJOINT} {python_comment(location)}"
-
-
-def basename(file: str) -> str:
-    """Return the last part of a path, so that sources do not depend on the folder; it cannot end a comment."""
-    name = file.replace("\\", "/").rsplit("/", 1)[-1].replace("??/", "? ?/")
-    return name if name.isprintable() else "".join(c if c.isprintable() else " " for c in name)
 
 
 def shortened(lines: Sequence[Line], language: Language, file: str) -> list[Line]:

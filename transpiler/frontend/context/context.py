@@ -147,8 +147,7 @@ class Context:
         self.default_fp = SCALARS[self.options.default_fp]
         self.frames: list[Frame] = [Frame(definition)]
         self.kernel = Kernel(definition.name, [], [], [], self.frame.entry, location=definition.location())
-        self.builder = Builder(self.kernel.body, self.default_fp)
-        self.builder.location = self.kernel.location
+        self.builder = Builder(self.kernel.body, self.kernel.location, self.default_fp)
         self.reporter = Reporter(self.builder, self.frames)
         self.structs = StructTypes(self.frames)
         self.dependencies = Dependencies(specialization.capabilities)

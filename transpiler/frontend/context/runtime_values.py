@@ -15,7 +15,7 @@ from ...errors import TaichiTypeError
 from ...ir.builder import Builder
 from ...ir.nodes import Statement, operands
 from ...ir.statements import Array, Cast, Const, MatrixInit, Operation, Rand
-from ...ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, u1
+from ...ir.types import SCALARS, Scalar, Struct, Tensor, Type, common_type, describe_type, element_of, u1
 from ...lang import struct as lang
 from ...lang.annotations import as_type
 from ...lang.describe import is_described
@@ -31,7 +31,6 @@ from .values import (
     Formatted,
     Lvalue,
     MeshElement,
-    common_type,
     describe_kind,
     is_number,
     matrix_rows,

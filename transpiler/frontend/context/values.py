@@ -14,7 +14,7 @@ import numpy as np
 from ...ir.nodes import Statement
 from ...ir.statements import Array
 from ...ir.textures import Texture
-from ...ir.types import Scalar, Type, describe_type, promote
+from ...ir.types import Type, describe_type
 from ...lang.describe import Step, is_described, name_step, step_into
 from ...lang.matrix import Matrix
 from ...lazy_dataclasses import dataclass
@@ -178,14 +178,6 @@ def is_number(value: Any) -> bool:
 def matrix_rows(value: Matrix) -> Any:
     """Return a Python-scope matrix as (nested) lists of Python numbers."""
     return value.entries.tolist()
-
-
-def common_type(types: list[Scalar]) -> Scalar:
-    """Return the type all of `types` promote to."""
-    result = types[0]
-    for other in types[1:]:
-        result = promote(result, other)
-    return result
 
 
 def describe_kind(value: Any) -> str:

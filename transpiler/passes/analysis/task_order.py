@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Statement, walk
-from ...ir.sparse import CELL_STATEMENTS, DeactivateEntry, PoolCount
+from ...ir.sparse import TREE_STATEMENTS
 from ...ir.statements import Array, AtomicOp, GlobalLoad, GlobalStore, If, IfExp, LocalLoad, LocalStore
 from ...ir.tasks import Task
 from ...lazy_dataclasses import dataclass
@@ -14,8 +14,6 @@ from .aliasing import MemoryObject, underlying_object
 
 MOVABLE = (GlobalLoad, GlobalStore, AtomicOp, LocalLoad, LocalStore, If, IfExp)
 """Statements with effects that may run in another task: no loops, which may take long, and no output."""
-POOLS = (*CELL_STATEMENTS, DeactivateEntry, PoolCount)
-"""Statements that read counters and tables of sparse trees, which serial tasks write as arrays."""
 
 
 @dataclass(slots=True)
@@ -58,7 +56,7 @@ def is_movable(statement: Statement) -> bool:
     """Return whether a statement of a serial task may run in another task."""
     if isinstance(statement, Call):
         return not statement.function.is_ordered
-    if isinstance(statement, POOLS):
+    if isinstance(statement, TREE_STATEMENTS):
         return False
     return isinstance(statement, MOVABLE) or not (statement.EFFECT or statement.BLOCKS)
 
@@ -76,4 +74,4 @@ def _may_be_crossed(statement: Statement) -> bool:
         return not statement.function.is_ordered
     if isinstance(statement, (GlobalStore, AtomicOp, LocalStore)):
         return True
-    return not (isinstance(statement, POOLS) or statement.EFFECT & (Effect.WRITE | Effect.FENCE))
+    return not (isinstance(statement, TREE_STATEMENTS) or statement.EFFECT & (Effect.WRITE | Effect.FENCE))

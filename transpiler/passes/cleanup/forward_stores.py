@@ -15,7 +15,6 @@ last stored to it, unless a statement between may write the element.
 from __future__ import annotations
 
 from ...errors import InternalError
-from ...ir.builder import Builder
 from ...ir.functions import Call, Reference
 from ...ir.nodes import Block, Effect, Statement, blocks, operands, walk
 from ...ir.statements import (
@@ -355,8 +354,7 @@ def _part(rewriter: Rewriter, value: Statement, pointer: Statement, origin: Stat
 def _zero(rewriter: Rewriter, alloca: Alloca) -> Statement:
     """Return the initial zero of a variable, emitted in its place."""
     assert alloca.type is not None
-    builder = Builder(Block(rewriter.out))
-    builder.location = alloca.location
+    builder = rewriter.builder(alloca)
     return builder.zero(alloca.type)
 
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Remark, Statement, blocks, operands, walk
-from ...ir.statements import Array, AtomicOp, Break, Continue, GlobalLoad, GlobalStore, LoopIndex, RangeFor, Return
+from ...ir.queries import is_index_of
+from ...ir.statements import Array, AtomicOp, Break, Continue, GlobalLoad, GlobalStore, RangeFor, Return
 from ...ir.tasks import Kernel
 from ..analysis.aliasing import MemoryObject, underlying_object
 from ..context import PassContext
@@ -52,7 +53,7 @@ def _invariant_loads(loop: RangeFor) -> list[Statement]:
     written = _written(inside)
     if written is None:
         return []
-    changing = {statement for statement in inside if isinstance(statement, LoopIndex) and statement.loop is loop}
+    changing = {statement for statement in inside if is_index_of(statement, loop)}
     own = set(loop.body.statements)
     nested = {statement for statement in inside if statement not in own}
     moved: dict[Statement, None] = {}

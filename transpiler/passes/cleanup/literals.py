@@ -8,6 +8,7 @@ cast [i, j] to f32[2]             ->    [cast i, cast j]
 from __future__ import annotations
 
 from ...ir.nodes import Statement
+from ...ir.queries import uncast
 from ...ir.statements import ArgLoad, Cast, Const, ListItem, LoopIndex, MatrixInit, Operation
 from ...ir.types import Scalar, Tensor
 from ..rewrite import Rewriter
@@ -32,17 +33,13 @@ def with_number(rewriter: Rewriter, operation: Operation) -> Statement | None:
     vector, number = sorted(operation.operands, key=lambda operand: isinstance(operand.type, Scalar))
     if not isinstance(vector, MatrixInit) or vector.name is not None or number.type != kind.element:
         return None
-    if not _is_leaf(number) or not all(_is_leaf(_uncast(e)) for e in vector.elements):
+    if not _is_leaf(number) or not all(_is_leaf(uncast(e)) for e in vector.elements):
         return None
     elements = []
     for element in vector.elements:
         pair = [element if operand is vector else operand for operand in operation.operands]
         elements.append(rewriter.emit(Operation(operation.op, pair, type=kind.element), operation))
     return rewriter.emit(MatrixInit(elements, type=kind), operation)
-
-
-def _uncast(value: Statement) -> Statement:
-    return value.value if isinstance(value, Cast) and not value.bits else value
 
 
 def _is_leaf(value: Statement) -> bool:

@@ -11,7 +11,8 @@ components of vectors of 2 to 4 numbers. Arrays in registers, matrices and longe
 from __future__ import annotations
 
 from ...ir.nodes import Effect, Statement, blocks, walk
-from ...ir.statements import LoopIndex, MatrixElement, MatrixPtr, RangeFor
+from ...ir.queries import is_index_of
+from ...ir.statements import MatrixElement, MatrixPtr, RangeFor
 from ...ir.tasks import Kernel
 from ...ir.types import Tensor
 from ..context import PassContext
@@ -47,4 +48,4 @@ def _selects_component(statement: Statement, loop: RangeFor) -> bool:
         return False
     owner = statement.value if isinstance(statement, MatrixElement) else statement.origin
     is_vector = isinstance(owner.type, Tensor) and len(owner.type.shape) == 1 and owner.type.size <= MOST
-    return is_vector and any(isinstance(index, LoopIndex) and index.loop is loop for index in statement.indices)
+    return is_vector and any(is_index_of(index, loop) for index in statement.indices)

@@ -95,8 +95,7 @@ def _count_iterations(body: Block, location: SourceLocation, limit: int) -> bool
         return False
     counter = Alloca(type=i32, name="iterations", location=location)
     for loop in loops:
-        builder = Builder(Block())
-        builder.location = loop.location
+        builder = Builder(Block(), loop.location)
         iterations = builder.op("add", builder.load(counter), builder.const(1))
         builder.store(counter, iterations)
         message = (
@@ -104,8 +103,7 @@ def _count_iterations(body: Block, location: SourceLocation, limit: int) -> bool
         )
         builder.add(Assert(builder.op("lt", iterations, builder.const(limit)), message, [], "iterations"))
         loop.body.statements[:0] = builder.block.statements
-    start = Builder(Block())
-    start.location = location
+    start = Builder(Block(), location)
     start.add(counter)
     start.store(counter, start.const(0))
     body.statements[:0] = start.block.statements

@@ -128,16 +128,13 @@ def _run_together(loop: Statement) -> list[Statement] | None:
     """Return the loop that repeats the iterations of a run whose condition holds, until there are none."""
     if not isinstance(loop, While):
         return None
-    outside, body = Builder(Block()), Builder(Block())
-    outside.location = body.location = loop.location
+    outside, body = Builder(Block(), loop.location), Builder(Block(), loop.location)
     going = outside.add(Alloca(type=i32, name="any"))
     outside.store(going, outside.const(1))
     body.store(going, body.const(0))
-    test = Builder(Block())
-    test.location = loop.location
+    test = Builder(Block(), loop.location)
     test.block.result = test.op("ne", test.load(going), test.const(0))
-    then = Builder(Block())
-    then.location = loop.location
+    then = Builder(Block(), loop.location)
     then.store(going, then.op("bit_or", then.load(going), then.const(1)))
     then.block.statements += loop.body.statements
     assert loop.condition.result is not None
@@ -189,23 +186,17 @@ class _Components:
         """Return the vector of the components."""
         if load.pointer not in self.parts:
             return None
-        builder = _builder(rewriter, load)
+        builder = rewriter.builder(load)
         return builder.add(MatrixInit([builder.load(part) for part in self.parts[load.pointer]], type=load.type))
 
     def store(self, rewriter: Rewriter, store: LocalStore) -> Statement | None:
         """Store each component; all are computed before the first is stored."""
         if store.pointer not in self.parts:
             return None
-        builder = _builder(rewriter, store)
+        builder = rewriter.builder(store)
         assert isinstance(store.pointer.type, Tensor)
         places = [[builder.const(k) for k in index] for index in np.ndindex(*store.pointer.type.shape)]
         values = [builder.element(store.value, place) for place in places]
         for part, value in zip(self.parts[store.pointer], values, strict=True):
             builder.store(part, value)
         return DROPPED
-
-
-def _builder(rewriter: Rewriter, origin: Statement) -> Builder:
-    builder = Builder(Block(rewriter.out))
-    builder.location = origin.location
-    return builder

@@ -14,15 +14,14 @@ from ...errors import TaichiSyntaxError
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, blocks, walk
 from ...ir.ops import ATOMIC_OPS, OPS
+from ...ir.queries import is_index_of, uncast
 from ...ir.statements import (
     Alloca,
     Break,
-    Cast,
     Continue,
     If,
     LocalLoad,
     LocalStore,
-    LoopIndex,
     Operation,
     RangeFor,
     Return,
@@ -98,7 +97,7 @@ def _share_in(block: Block, outside: set[Alloca]) -> bool:
 
 def _as_update(store: LocalStore) -> tuple[str, Statement] | None:
     """Return (atomic, value) if `store` is x = x op value; the value is cast as for `x op= value`."""
-    operation = _uncast(store.value)
+    operation = uncast(store.value)
     if not isinstance(operation, Operation) or operation.op not in ATOMIC_OF:
         return None
     a, b = operation.operands
@@ -110,12 +109,8 @@ def _as_update(store: LocalStore) -> tuple[str, Statement] | None:
 
 
 def _reads_target(value: Statement, store: LocalStore) -> bool:
-    load = _uncast(value)
+    load = uncast(value)
     return isinstance(load, LocalLoad) and load.pointer is store.pointer
-
-
-def _uncast(value: Statement) -> Statement:
-    return value.value if isinstance(value, Cast) and not value.bits else value
 
 
 # --- returns ----------------------------------------------------------------------------------------------------------
@@ -156,9 +151,7 @@ class _Returns:
 
     def builder(self, statements: list[Statement], origin: Statement) -> Builder:
         """Return a builder that appends to `statements`."""
-        builder = Builder(Block(statements))
-        builder.location = origin.location
-        return builder
+        return Builder(Block(statements), origin.location)
 
     def sequence(self, statements: list[Statement], last: bool, top: bool = False) -> list[Statement]:
         """Return `statements`, outside loops, such that none runs after a return.
@@ -376,8 +369,7 @@ def _nest(loop: RangeFor) -> list[Statement]:
     for block in _bound_breaks(loop.body):
         position = next(k for k, statement in enumerate(block.statements) if isinstance(statement, Break))
         jump = block.statements[position]
-        builder = Builder(Block(block.statements[:position]))
-        builder.location = jump.location
+        builder = Builder(Block(block.statements[:position]), jump.location)
         builder.store(flag, builder.const(True, u1))
         builder.add(jump)
         block.statements = builder.block.statements
@@ -389,10 +381,9 @@ def _nest(loop: RangeFor) -> list[Statement]:
         new.unroll, new.unroll_count = loop.unroll, loop.unroll_count
         nest.insert(0, new)
         body = Block([new])
-        builder = Builder(body)
-        builder.location = loop.location
+        builder = Builder(body, loop.location)
         builder.add(If(builder.load(flag), Block([Break(location=loop.location)])))
     for statement in walk(loop.body):
-        if isinstance(statement, LoopIndex) and statement.loop is loop:
+        if is_index_of(statement, loop):
             statement.loop, statement.axis = nest[statement.axis], 0
     return [flag, nest[0]]

@@ -15,7 +15,7 @@ from typing import Any
 
 from ...errors import TaichiTypeError
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Effect, Statement
+from ...ir.nodes import Effect, Statement
 from ...ir.statements import Array, AtomicOp, Const, GlobalLoad, GlobalPtr, GlobalStore
 from ...ir.tasks import Kernel, arrays_in
 from ...ir.types import Packing, QuantType, Scalar, Type, f32, i32, i64, mask_of, u32, u64
@@ -48,8 +48,7 @@ class _Unpacker(Rewriter):
         if target is None:
             return None
         array, indices = target
-        builder = Builder(Block(self.out))
-        builder.location = origin.location
+        builder = self.builder(origin)
         if self.checks:
             access = Access(indices, array, array.shape, array.path or array.name)
             if not all(is_safe(access, axis) for axis in range(len(indices))):

@@ -18,8 +18,7 @@ from ..sparse.struct_for import as_range_for, is_in_pool, rebind_indices
 
 def predicate_rest(result: list[Statement], rest: list[Statement], flag: Alloca, location: SourceLocation) -> None:
     """Append `rest` to `result` such that its effects happen only if the variable `flag` is false."""
-    builder = Builder(Block(result))
-    builder.location = location
+    builder = Builder(Block(result), location)
     spilled = _Spilled(rest)
     segment: list[Statement] = []
     for statement in [*rest, None]:

@@ -75,12 +75,6 @@ class _Splitter(Rewriter):
         for root in kernel.roots():
             self.uses.update(count_uses(root))
 
-    def builder(self, origin: Statement) -> Builder:
-        """Return a builder that appends to the current block."""
-        builder = Builder(Block(self.out))
-        builder.location = origin.location
-        return builder
-
     def part_at(self, pointer: Statement, array: Array, indices: list[Statement]) -> Statement:
         """Return a pointer into the part `array`; if the part is split too, record the target of `pointer`."""
         if not array.parts:

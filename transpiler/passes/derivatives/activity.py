@@ -14,6 +14,7 @@ from dataclasses import field
 
 from ...errors import SourceLocation
 from ...ir.nodes import Block, Statement, blocks, operands, walk
+from ...ir.queries import base_array
 from ...ir.statements import (
     Alloca,
     Array,
@@ -160,7 +161,7 @@ def flows(body: Block) -> list[Flow]:
     for statement in walk(body):
         if not isinstance(statement, (GlobalStore, AtomicOp)):
             continue
-        target = _array(statement.pointer)
+        target = base_array(statement.pointer)
         if target is None or not is_real(statement.value.type):
             continue
         reached = None if target.derivative is not None else target
@@ -194,11 +195,6 @@ def _binding(array: Source) -> int | None:
     return None if array is None else array.binding
 
 
-def _array(pointer: Statement) -> Array | None:
-    base = base_pointer(pointer)
-    return base.array if isinstance(base, GlobalPtr) else None
-
-
 Sources = dict[Source, Statement]
 """The arrays whose elements a value depends on, each with the first statement that reads it."""
 
@@ -211,7 +207,7 @@ def _reaching(body: Block, sources_of: Callable[[Array], list[Source]]) -> dict[
         for statement in walk(body):
             for source, load in _sources(statement, reaching, sources_of).items():
                 reaching.setdefault(statement, {}).setdefault(source, load)
-            if isinstance(statement, (LocalStore, AtomicOp)) and _array(statement.pointer) is None:
+            if isinstance(statement, (LocalStore, AtomicOp)) and base_array(statement.pointer) is None:
                 for source, load in reaching.get(statement.value, {}).items():
                     reaching.setdefault(base_pointer(statement.pointer), {}).setdefault(source, load)
     return reaching
@@ -223,7 +219,7 @@ def _sources(
     if not is_real(statement.type) or isinstance(statement, POINTERS):
         return {}
     if isinstance(statement, (GlobalLoad, LocalLoad, AtomicOp)):
-        array = _array(statement.pointer)
+        array = base_array(statement.pointer)
         if array is None:
             return reaching.get(base_pointer(statement.pointer), {})
         return dict.fromkeys(sources_of(array), statement)

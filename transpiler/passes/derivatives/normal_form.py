@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, blocks, walk
-from ...ir.statements import Alloca, Break, Continue, If, LoopIndex, RangeFor, StructFor, While
+from ...ir.queries import is_index_of
+from ...ir.statements import Alloca, Break, Continue, If, RangeFor, StructFor, While
 from ...ir.types import u1
 from ..sparse.struct_for import as_range_for, rebind_indices
 
@@ -59,7 +60,7 @@ def _nest(loop: RangeFor) -> RangeFor:
         nest.insert(0, new)
         body = Block([new])
     for statement in walk(loop.body):
-        if isinstance(statement, LoopIndex) and statement.loop is loop:
+        if is_index_of(statement, loop):
             statement.loop, statement.axis = nest[statement.axis], 0
     return nest[0]
 
@@ -91,8 +92,7 @@ def _guard_rest(result: list[Statement], branch: If, rest: list[Statement]) -> N
     elif rest:
         flag = Alloca(type=u1, name="left", location=branch.location)
         _record_jumps(branch, flag)
-        builder = Builder(Block(result))
-        builder.location = branch.location
+        builder = Builder(Block(result), branch.location)
         builder.add(flag)
         builder.store(flag, builder.const(False, u1))
         _finish(builder, branch, otherwise)

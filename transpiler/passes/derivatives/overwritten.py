@@ -19,6 +19,7 @@ from collections.abc import Iterable
 
 from ...errors import TaichiCompilationError
 from ...ir.nodes import Block, Statement, blocks
+from ...ir.queries import is_index_of
 from ...ir.statements import (
     ArgLoad,
     Array,
@@ -248,7 +249,7 @@ def _writes_ahead(load: Access, store: Access, loop: Statement) -> bool:
         return False
     step = int(loop.steps[0].value)
     for (a, read), (b, written) in zip(split_indices(load.pointer), split_indices(store.pointer), strict=True):
-        is_index = isinstance(a, LoopIndex) and a.loop is loop and _is_same(a, b)
+        is_index = is_index_of(a, loop) and _is_same(a, b)
         if is_index and (written - read) * step > 0:
             return True
     return False

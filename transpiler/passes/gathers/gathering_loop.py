@@ -134,8 +134,7 @@ class GatheringLoop:
         """Return the loop, None if the iterations of a serial loop depend on one another."""
         array, axes = self.gathering.array, self.gathering.axes
         made, is_whole = self._loop()
-        builder = Builder(made.body)
-        builder.location = self.location
+        builder = Builder(made.body, self.location)
         for number, axis in enumerate(axes):
             self.bounds.known[made, number] = self.bounds.of_array(array, axis) if is_whole else self.domain[number]
         indices: dict[int, Statement] = {}

@@ -21,6 +21,7 @@ from math import prod
 from ...ir.builder import Builder
 from ...ir.functions import reachable
 from ...ir.nodes import Block, Statement
+from ...ir.queries import is_index_of
 from ...ir.snodes import Node, axes_of, pool_above, shape_of, sparse_above
 from ...ir.sparse import (
     Activate,
@@ -123,9 +124,7 @@ def _is_in_current_cell(pointer: GlobalPtr, loop: Statement) -> bool:
 
 def _are_current(indices: list[Statement], loop: Statement) -> bool:
     """Return whether indices are those of the current iteration of a loop."""
-    return all(
-        isinstance(index, LoopIndex) and index.loop is loop and index.axis == axis for axis, index in enumerate(indices)
-    )
+    return all(is_index_of(index, loop) and index.axis == axis for axis, index in enumerate(indices))
 
 
 def changes_its_cells(loop: StructFor) -> bool:

@@ -36,8 +36,7 @@ def deactivate_cells(kernel: Kernel, context: PassContext) -> bool:
 
     def rule(rewriter: Rewriter, statement: Statement) -> Statement | None:
         assert isinstance(statement, Deactivate)
-        builder = Builder(Block(rewriter.out))
-        builder.location = statement.location
+        builder = rewriter.builder(statement)
         _deactivate(kernel, builder, statement.node, statement.indices)
         return DROPPED
 

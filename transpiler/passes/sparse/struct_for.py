@@ -123,8 +123,7 @@ def as_range_for(loop: StructFor) -> tuple[list[Statement], RangeFor]:
 
 def _add_activity_test(new: RangeFor, loop: StructFor) -> None:
     """Run the body of a loop over all cells of an array only for active ones."""
-    builder = Builder(new.body)
-    builder.location = loop.location
+    builder = Builder(new.body, loop.location)
     assert loop.array.place is not None
     lower_bounds = loop.array.offset or (0,) * loop.array.ndim
     indices: list[Statement] = [

@@ -12,14 +12,12 @@ from ...ir.functions import reachable
 from ...ir.nodes import Remark, Statement
 from ...ir.statements import Array, GlobalLoad, GlobalPtr, GlobalStore, base_pointer, repeats
 from ...ir.tasks import Kernel, Task
-from ...options import CompileOptions
+from ...options import BYTES_PER_BLOCK, CompileOptions
 from ..context import PassContext
 
 AXES = 3
 """In two dimensions the rows between neighbours are few: a cache holds them, and a grid-stride loop is faster."""
 BLOCK = 256
-MOST_BYTES = 20
-"""Of an iteration: with more, a block runs longer than it takes to start one, and loops have no grid stride."""
 
 
 def blocks_in_order(kernel: Kernel, context: PassContext) -> bool:
@@ -61,4 +59,5 @@ def _is_stencil(task: Task) -> bool:
             if is_read and base.array.ndim >= AXES:
                 planes.setdefault(base.array, set()).add(tuple(base.indices[:-2]))
     is_stored = any(not is_read for is_read, _ in sizes)
-    return is_stored and sum(sizes.values()) <= MOST_BYTES and any(len(read) > 1 for read in planes.values())
+    is_light = sum(sizes.values()) * CompileOptions().block_dim <= BYTES_PER_BLOCK  # others have no grid stride
+    return is_stored and is_light and any(len(read) > 1 for read in planes.values())

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ...errors import SourceLocation, UnsupportedError
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Statement, walk
+from ...ir.nodes import Statement, walk
 from ...ir.statements import AtomicOp, Const, GlobalPtr, Operation, base_pointer
 from ...ir.tasks import Kernel, statements_in
 from ...ir.types import SCALARS, Scalar, Tensor, Type, element_of, scalars_of
@@ -111,7 +111,7 @@ def _split_atomic(rewriter: Rewriter, atomic: Statement) -> Statement | None:
     assert isinstance(atomic, AtomicOp)
     if not isinstance(atomic.type, Tensor):
         return None
-    builder = _builder(rewriter, atomic)
+    builder = rewriter.builder(atomic)
     old = []
     base = base_pointer(atomic.pointer)
     if isinstance(base, GlobalPtr) and atomic.value.hint is None:
@@ -142,14 +142,14 @@ def _expand_power(rewriter: Rewriter, power: Statement) -> Statement | None:
     if not isinstance(exponent, Const) or not abs(exponent.value) <= MAX_POWER:
         return None
     if exponent.value == 0.5:
-        return _builder(rewriter, power).op("sqrt", base)
+        return rewriter.builder(power).op("sqrt", base)
     if exponent.value != int(exponent.value):
         return None
     count = int(exponent.value)
     is_float = element_of(base.type or exponent.type).is_float  # type: ignore[arg-type]
     if count == 0 or (count < 0 and not is_float):
         return None
-    builder = _builder(rewriter, power)
+    builder = rewriter.builder(power)
     product = _product(builder, base, abs(count))
     if count > 0:
         return product
@@ -163,9 +163,3 @@ def _product(builder: Builder, base: Statement, count: int) -> Statement:
     half = _product(builder, base, count // 2)
     square = builder.op("mul", half, half)
     return builder.op("mul", square, base) if count % 2 else square
-
-
-def _builder(rewriter: Rewriter, origin: Statement) -> Builder:
-    builder = Builder(Block(rewriter.out))
-    builder.location = origin.location
-    return builder

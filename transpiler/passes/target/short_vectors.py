@@ -15,7 +15,8 @@ vectors.
 from __future__ import annotations
 
 from ...ir.nodes import Statement, operands, walk
-from ...ir.statements import Cast, GlobalLoad, GlobalStore, LocalStore, LoopIndex, Operation, RangeFor, repeats
+from ...ir.queries import is_index_of
+from ...ir.statements import Cast, GlobalLoad, GlobalStore, LocalStore, Operation, RangeFor, repeats
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar
 from ..context import PassContext
@@ -44,7 +45,7 @@ def _has_gathered_sums(task: Task) -> bool:
 def _gathers(loop: RangeFor) -> bool:
     """Return whether a short loop without stores to arrays loads numbers at indices that it loads."""
     statements = list(walk(loop.body))
-    varying: set[Statement] = {s for s in statements if isinstance(s, LoopIndex) and s.loop is loop}
+    varying: set[Statement] = {s for s in statements if is_index_of(s, loop)}
     loaded: set[Statement] = set()
     gathers = False
     for statement in statements:

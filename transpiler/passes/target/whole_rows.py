@@ -14,6 +14,7 @@ from __future__ import annotations
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, walk
 from ...ir.origins import extent_of
+from ...ir.queries import is_index_of
 from ...ir.statements import (
     Array,
     ArrayShape,
@@ -105,11 +106,10 @@ def _extend(task: Task, loop: RangeFor, length: Statement) -> None:
     start, end = loop.starts[axis], loop.ends[axis]
     loop.starts[axis] = Const(0, type=i32, location=loop.location)
     loop.ends[axis] = length
-    own = [s for s in task.body if isinstance(s, LoopIndex) and s.loop is loop]
+    own = [s for s in task.body if is_index_of(s, loop)]
     rest = [s for s in task.body if s not in own]
     task.body.statements[:] = own
-    builder = Builder(task.body)
-    builder.location = loop.location
+    builder = Builder(task.body, loop.location)
     index: Statement = next((s for s in own if s.axis == axis), None) or builder.add(LoopIndex(loop, axis, type=i32))
     low, high = builder.op("ge", index, builder.again(start)), builder.op("lt", index, builder.again(end))
     condition = builder.all_of([low, high])

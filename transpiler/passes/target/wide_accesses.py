@@ -73,8 +73,7 @@ def _widen(task: Task, plan: Plan, comments: bool) -> None:
     outer = [statement for statement in task.body if plan.is_uniform(statement)]
     scalar = Block([statement for statement in task.body if statement not in outer])
     task.body.statements = outer  # in place: the block is the loop's too
-    builder = Builder(task.body)
-    builder.location = loop.location
+    builder = Builder(task.body, loop.location)
     condition = _condition(builder, plan)
     wide = _WideBody(plan).block(scalar)
     first: Statement

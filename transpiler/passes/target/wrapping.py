@@ -35,7 +35,9 @@ def wrapping(kernel: Kernel, context: PassContext) -> bool:
         return False
     if not any(map(_is_candidate, (statement for root in kernel.roots() for statement in walk(root)))):
         return False
-    harmless = unobserved(kernel) | steps_of_counters(kernel)
+    harmless = steps_of_counters(kernel)
+    if not context.capabilities.reports_overflow:
+        harmless |= unobserved(kernel)
     if context.options.check_overflow and not any(task.synchronizes for task in kernel.tasks):
         harmless |= _checked(kernel)
     search = _Search(stored_ranges(kernel), harmless)

@@ -23,6 +23,7 @@ from dataclasses import field
 
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Statement, blocks, operands, replace_uses, walk
+from ...ir.queries import is_index_of
 from ...ir.statements import (
     Alloca,
     AtomicOp,
@@ -33,7 +34,6 @@ from ...ir.statements import (
     IfExp,
     LocalLoad,
     LocalStore,
-    LoopIndex,
     MatrixPtr,
     Operation,
     RangeFor,
@@ -209,14 +209,10 @@ def _is_least_index(loop: RangeFor, variable: Statement, inside: set[Statement])
     compare = [statement for statement in inside if not loads.isdisjoint(operands(statement))]
     writes = [s for s in inside if s.EFFECT & Effect.WRITE and not isinstance(s, LocalStore)]
     return (
-        all(s in uses and isinstance(s, AtomicOp) and s.op == "min" and _is_index(s.value, loop) for s in writes)
+        all(s in uses and isinstance(s, AtomicOp) and s.op == "min" and is_index_of(s.value, loop) for s in writes)
         and len(uses) == len(loads) + len(writes)
-        and all(isinstance(s, Operation) and s.op == "lt" and _is_index(s.operands[0], loop) for s in compare)
+        and all(isinstance(s, Operation) and s.op == "lt" and is_index_of(s.operands[0], loop) for s in compare)
     )
-
-
-def _is_index(value: Statement, loop: RangeFor) -> bool:
-    return isinstance(value, LoopIndex) and value.loop is loop
 
 
 def _make_own(loop: RangeFor, variables: Iterable[Statement]) -> None:

@@ -20,7 +20,6 @@ def is_stored_next(variable: Alloca, following: list[Statement]) -> bool:
 def store_zero(variable: Alloca) -> list[Statement]:
     """Return statements that store zero in `variable`."""
     assert variable.type is not None
-    builder = Builder(Block())
-    builder.location = variable.location
+    builder = Builder(Block(), variable.location)
     builder.store(variable, builder.zero(variable.type))
     return builder.block.statements

@@ -23,6 +23,7 @@ from math import prod
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Remark, Statement, walk
 from ...ir.origins import block_size, extent_of
+from ...ir.queries import is_index_of
 from ...ir.snodes import IndexComponent
 from ...ir.statements import (
     Array,
@@ -140,7 +141,7 @@ def _interval(index: Statement, loop: RangeFor, axis: int) -> tuple[int, int] | 
     """Return the interval of an index less the loop's index along an axis, None if it is not known."""
     low = high = times = 0
     for sign, value in _summands(index):
-        if isinstance(value, LoopIndex) and value.loop is loop:
+        if is_index_of(value, loop):
             if value.axis != axis:
                 return None
             times += sign
@@ -197,11 +198,10 @@ def _stage(kernel: Kernel, task: Task, found: dict[Array, Offsets], comments: bo
     assert loop is not None
     starts, ends = map(_numbers, (loop.starts, loop.ends))
     counts = [-(-(end - start) // extent) for start, end, extent in zip(starts, ends, tile, strict=True)]
-    own = [s for s in task.body.statements if isinstance(s, LoopIndex) and s.loop is loop]
+    own = [s for s in task.body.statements if is_index_of(s, loop)]
     rest = Block([s for s in task.body.statements if s not in own])
     task.body.statements[:] = own
-    builder = Builder(task.body)
-    builder.location = loop.location
+    builder = Builder(task.body, loop.location)
     by_axis = {index.axis: index for index in own}
     indices = [by_axis.get(axis) or builder.add(LoopIndex(loop, axis, type=i32)) for axis in range(len(tile))]
     thread = builder.add(ThreadIndex("thread", type=i32, name="thread"))
@@ -300,8 +300,7 @@ def _read(
         assert isinstance(pointer, GlobalPtr)
         if pointer.array not in tiles:
             return None
-        builder = Builder(Block(rewriter.out))
-        builder.location = pointer.location
+        builder = rewriter.builder(pointer)
         places = []
         for axis, index in enumerate(pointer.indices):
             low = found[pointer.array][axis][0]
@@ -317,7 +316,7 @@ def _place(builder: Builder, index: Statement, loop: RangeFor, within: Statement
     for sign, value in _summands(index):
         if isinstance(value, Const):
             shift += sign * int(value.value)
-        elif not (isinstance(value, LoopIndex) and value.loop is loop):
+        elif not is_index_of(value, loop):
             others.append((sign, value))
     place = builder.op("add" if shift > 0 else "sub", within, builder.const(abs(shift))) if shift else within
     for sign, value in others:

@@ -21,12 +21,12 @@ from ...ir.builder import Builder
 from ...ir.functions import calls, reachable
 from ...ir.nodes import Block, Effect, Remark, Statement, blocks, operands, walk
 from ...ir.origins import block_size
+from ...ir.queries import ends_iteration, is_index_of
 from ...ir.statements import (
     RECORDS,
     Array,
     Break,
     Const,
-    Continue,
     GlobalLoad,
     GlobalPtr,
     If,
@@ -99,13 +99,7 @@ def may_synchronize(task: Task) -> bool:
     statements = list(reachable(task.body))
     if any(isinstance(s, excluded) or depends_on_block(s) or s.EFFECT & Effect.FENCE for s in statements):
         return False
-    return not any(_ends_iteration(statement) for statement in task.body.statements)
-
-
-def _ends_iteration(statement: Statement) -> bool:
-    if isinstance(statement, (RangeFor, While)):
-        return False
-    return isinstance(statement, Continue) or any(_ends_iteration(s) for block in blocks(statement) for s in block)
+    return not any(ends_iteration(statement) for statement in task.body.statements)
 
 
 # --- what is staged ---------------------------------------------------------------------------------------------------
@@ -169,7 +163,7 @@ def _varying(loop: RangeFor) -> set[Statement]:
     """Return the values in a loop that depend on its index."""
     varying: set[Statement] = set()
     for statement in walk(loop.body):
-        own = isinstance(statement, LoopIndex) and statement.loop is loop
+        own = is_index_of(statement, loop)
         if own or any(operand in varying for operand in operands(statement)):
             varying.add(statement)
     return varying
@@ -180,7 +174,7 @@ def _is_suitable(pointer: GlobalPtr, loop: RangeFor) -> bool:
     if array.is_shared or array.node is not None or pointer.cell is not None or array.clamped or array.ndim != 1:
         return False
     (index,) = pointer.indices
-    is_own = isinstance(index, LoopIndex) and index.loop is loop
+    is_own = is_index_of(index, loop)
     return is_own and isinstance(array.element, (Scalar, Tensor))
 
 
@@ -192,8 +186,7 @@ def _tile(task: Task, loop: RangeFor, tiles: dict[Array, Array], context: PassCo
     (start,), (end,) = loop.starts, loop.ends
     step = Const(task.block_dim, block_size(task.block_dim), type=i32, location=loop.location)
     outer = RangeFor([start], [end], [step], [f"{loop.names[0]}_tile"], location=loop.location)
-    builder = Builder(outer.body)
-    builder.location = loop.location
+    builder = Builder(outer.body, loop.location)
     first = builder.add(LoopIndex(outer, type=i32))
     outer.body.statements.append(_staging(tiles, first, end, loop, context))
     builder.add(Barrier("block"))
@@ -223,8 +216,7 @@ def _staging(
 ) -> ThreadFor:
     """Return what each thread does to fill the tiles, also one without an iteration."""
     result = ThreadFor(all_threads=True, location=loop.location)
-    builder = Builder(result.body)
-    builder.location = loop.location
+    builder = Builder(result.body, loop.location)
     thread = builder.add(ThreadIndex("thread", type=i32, name="thread"))
     element = builder.op("add", first, thread)
     is_inside = (element, end) if isinstance(end, Const) else (thread, builder.op("sub", end, first))
@@ -249,8 +241,7 @@ def _read_tiles(loop: RangeFor, tiles: dict[Array, Array], first: Statement) -> 
         tile = tiles.get(pointer.array)
         if tile is None or not _is_suitable(pointer, loop):
             return None
-        builder = Builder(Block(rewriter.out))
-        builder.location = pointer.location
+        builder = rewriter.builder(pointer)
         index = builder.op("sub", pointer.indices[0], first)
         return builder.add(GlobalPtr(tile, [index], type=pointer.type))
 

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ...ir.builder import Builder
-from ...ir.nodes import Block, Statement
+from ...ir.nodes import Statement
 from ...ir.sparse import CELL_STATEMENTS
 from ...ir.statements import ArrayShape, GlobalPtr, MatrixElement, MatrixPtr
 from ...ir.tasks import Kernel
@@ -39,8 +38,7 @@ def _clamp(kernel: Kernel, rewriter: Rewriter, statement: Statement) -> Statemen
     access = access_of(kernel, statement)
     if access is None:
         return None
-    builder = Builder(Block(rewriter.out))
-    builder.location = statement.location
+    builder = rewriter.builder(statement)
     for axis, index in enumerate(access.indices):
         if is_safe(access, axis):
             continue

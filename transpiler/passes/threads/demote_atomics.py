@@ -67,8 +67,7 @@ def _is_local(statement: Statement) -> TypeGuard[AtomicOp]:
 
 def make_plain(rewriter: Rewriter, atomic: AtomicOp) -> Statement:
     """Emit load, operation and store; return the old value."""
-    builder = Builder(Block(rewriter.out))
-    builder.location = atomic.location
+    builder = rewriter.builder(atomic)
     old = builder.load(atomic.pointer)
     if atomic.mask is not None:
         store_masked(builder, atomic, old)

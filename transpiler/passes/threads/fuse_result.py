@@ -11,7 +11,6 @@ reads, these are no variables in memory either.
 
 from __future__ import annotations
 
-from ...ir.builder import Builder
 from ...ir.functions import Call, Reference
 from ...ir.nodes import Block, Effect, Statement, operands, walk, walk_blocks
 from ...ir.ops import ATOMIC_OPS
@@ -107,8 +106,7 @@ def _update_plainly(epilogue: Block) -> None:
         assert isinstance(atomic, AtomicOp)
         if not isinstance(base_pointer(atomic.pointer), GlobalTemporary):
             return None
-        builder = Builder(Block(rewriter.out))
-        builder.location = atomic.location
+        builder = rewriter.builder(atomic)
         builder.store(atomic.pointer, builder.op(ATOMIC_OPS[atomic.op], builder.load(atomic.pointer), atomic.value))
         return DROPPED
 
@@ -183,8 +181,7 @@ def _replace_variables(
             return None
         temporary = load.pointer.temporary
         reduction, start = reductions[temporary], starts[temporary]
-        builder = Builder(Block(rewriter.out))
-        builder.location = load.location
+        builder = rewriter.builder(load)
         pointer = builder.add(Reference(reduction.accumulator, type=reduction.accumulator.type))
         total = builder.cast(builder.load(pointer), element_of(temporary.type))
         if _is_neutral(start, reduction.op, context):

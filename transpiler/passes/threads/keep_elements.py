@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from ...ir.builder import Builder
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, operands, walk
+from ...ir.queries import base_array
 from ...ir.statements import (
     Alloca,
     Array,
@@ -68,7 +69,7 @@ def _candidates(task: Task) -> list[Array]:
         exclusive = exclusive_pointers(task)
         written = [s.pointer for s in walk(task.body) if isinstance(s, (GlobalStore, AtomicOp))]
         arrays -= {
-            array for pointer in written if base_pointer(pointer) not in exclusive and (array := _array(pointer))
+            array for pointer in written if base_pointer(pointer) not in exclusive and (array := base_array(pointer))
         }
     return sorted(arrays, key=lambda array: (array.name, array.binding))
 
@@ -82,7 +83,7 @@ def _stored_in_loops(block: Block) -> tuple[set[Array], set[Array], set[Array]]:
     stored: set[Array] = set()
     found: set[Array] = set()
     for statement in block.statements:
-        if isinstance(statement, (GlobalLoad, GlobalStore)) and (array := _array(statement.pointer)) is not None:
+        if isinstance(statement, (GlobalLoad, GlobalStore)) and (array := base_array(statement.pointer)) is not None:
             (loaded if isinstance(statement, GlobalLoad) else stored).add(array)
         elif statement.BLOCKS:
             inside = [_stored_in_loops(inner) for inner in blocks(statement)]
@@ -98,11 +99,6 @@ def _stored_in_loops(block: Block) -> tuple[set[Array], set[Array], set[Array]]:
 def _is_plain(array: Array) -> bool:
     is_dense = array.place is None and not array.role and not array.clamped and not array.is_shared
     return is_dense and not isinstance(array.element, Struct) and count_scalars(array.element) <= MAX_FILLED
-
-
-def _array(pointer: Statement) -> Array | None:
-    base = base_pointer(pointer)
-    return base.array if isinstance(base, GlobalPtr) else None
 
 
 class _Keeper:
@@ -133,7 +129,7 @@ class _Keeper:
         return [
             s
             for s in walk(Block(list(statements)))
-            if (isinstance(s, (GlobalLoad, GlobalStore, AtomicOp)) and _array(s.pointer) is self.array)
+            if (isinstance(s, (GlobalLoad, GlobalStore, AtomicOp)) and base_array(s.pointer) is self.array)
             or (isinstance(s, Call) and self.array in s.function.reads | s.function.writes)
         ]
 
@@ -169,7 +165,7 @@ class _Keeper:
             return False
         if not any(isinstance(statement, GlobalLoad) for statement in walk(loop.body)):
             return False
-        pointers = [s.pointer for s in loop.body if isinstance(s, GlobalStore) and _array(s.pointer) is self.array]
+        pointers = [s.pointer for s in loop.body if isinstance(s, GlobalStore) and base_array(s.pointer) is self.array]
         return any(isinstance(p, MatrixPtr) and [_key(i) for i in p.indices] == [("index", loop, 0)] for p in pointers)
 
     def is_safe(self, region: list[Statement]) -> bool:
@@ -202,8 +198,7 @@ class _Keeper:
     ) -> None:
         """Replace the accesses in a block."""
         start, end = block.statements[first], block.statements[last]
-        builder = Builder(Block())
-        builder.location = start.location
+        builder = Builder(Block(), start.location)
         variable = builder.add(Alloca(type=self.array.element, hint=_name(pointer)))
         builder.block.statements[:0] = indices.statements
         element = builder.add(GlobalPtr(self.array, indices.values, type=pointer.type))
@@ -214,8 +209,7 @@ class _Keeper:
         tail: list[Statement] = []
         self.variable, self.last_store = variable, end
         if not _stores_whole(end):
-            builder = Builder(Block())
-            builder.location = self.accesses([end])[-1].location
+            builder = Builder(Block(), self.accesses([end])[-1].location)
             self.last_store = builder.add(GlobalStore(element, builder.add(LocalLoad(variable, type=variable.type))))
             tail = builder.block.statements
         if self.explains:
@@ -228,7 +222,7 @@ class _Keeper:
     def local_access(self, rewriter: Rewriter, access: Statement) -> Statement | None:
         """Access the variable instead of the element."""
         assert isinstance(access, (GlobalLoad, GlobalStore))
-        if access is self.last_store or _array(access.pointer) is not self.array:
+        if access is self.last_store or base_array(access.pointer) is not self.array:
             return None
         pointer = self.local_pointer(rewriter, access.pointer, access)
         if isinstance(access, GlobalLoad):
@@ -249,7 +243,7 @@ def _arrays_of(statement: Statement) -> Iterator[Array]:
     """Yield the arrays that a statement accesses."""
     if isinstance(statement, Call):
         yield from statement.function.reads | statement.function.writes
-    elif isinstance(statement, (GlobalLoad, GlobalStore, AtomicOp)) and (array := _array(statement.pointer)):
+    elif isinstance(statement, (GlobalLoad, GlobalStore, AtomicOp)) and (array := base_array(statement.pointer)):
         yield array
 
 

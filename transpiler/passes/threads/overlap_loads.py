@@ -14,18 +14,8 @@ from itertools import islice
 
 from ...ir.functions import reachable
 from ...ir.nodes import Effect, Statement
-from ...ir.statements import (
-    RECORDS,
-    Array,
-    AtomicOp,
-    GlobalLoad,
-    GlobalPtr,
-    GlobalStore,
-    LoopIndex,
-    Rand,
-    base_pointer,
-    repeats,
-)
+from ...ir.queries import is_index_of
+from ...ir.statements import RECORDS, Array, AtomicOp, GlobalLoad, GlobalPtr, GlobalStore, Rand, base_pointer, repeats
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar
 from ..context import PassContext
@@ -73,7 +63,7 @@ def _may_overlap(load: GlobalLoad, stored: set[Array | None], task: Task) -> boo
         return False
     base = base_pointer(load.pointer)
     assert isinstance(base, GlobalPtr) and task.loop is not None
-    own = [index.axis for index in base.indices if isinstance(index, LoopIndex) and index.loop is task.loop]
+    own = [index.axis for index in base.indices if is_index_of(index, task.loop)]
     return array not in stored or own == list(range(len(task.loop.starts))) == list(range(array.ndim))
 
 

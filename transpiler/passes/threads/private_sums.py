@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from ...ir.builder import Builder
 from ...ir.functions import calls, reachable
 from ...ir.nodes import Block, Effect, Remark, Statement, blocks, count_uses, operands, walk
 from ...ir.ops import ATOMIC_OPS
@@ -144,8 +143,7 @@ def _make_plain(kernel: Kernel, plain: set[Statement], context: PassContext) -> 
         if atomic not in plain:
             return None
         assert isinstance(atomic, AtomicOp)
-        builder = Builder(Block(rewriter.out))
-        builder.location = atomic.location
+        builder = rewriter.builder(atomic)
         total = builder.op(ATOMIC_OPS[atomic.op], builder.load(atomic.pointer), atomic.value)
         store = builder.store(atomic.pointer, total)
         store.remarks = (*atomic.remarks, *((remark,) if context.options.why_comments else ()))

@@ -177,14 +177,14 @@ def _depends_on_order(place: Place) -> bool:
 
 def _join(block: Block, reduction: Reduction) -> None:
     """Add `accumulator = accumulator op other` to a block."""
-    builder = _builder(block, reduction)
+    builder = Builder(block, reduction.location)
     own, other = (builder.add(Reference(p, type=p.type)) for p in (reduction.accumulator, reduction.other))
     builder.store(own, builder.op(ATOMIC_OPS[reduction.op], builder.load(own), builder.load(other)))
 
 
 def _store(task: Task, place: Place, reduction: Reduction, context: PassContext) -> None:
     """Add to the epilogue of a task what combines the place with the joined value."""
-    builder = _builder(task.epilogue, reduction)
+    builder = Builder(task.epilogue, reduction.location)
     if not place.certain and task.loop is not None and not _has_blocks_only_for_iterations(task.loop, context):
         branch = If(_has_iterations(builder, task.loop))
         builder.add(branch)
@@ -228,8 +228,7 @@ def _accumulate(body: Block, accumulators: dict[Statement, Statement], context: 
         assert isinstance(atomic, AtomicOp)
         pointer = accumulators[atomic]
         assert pointer.type is not None
-        builder = Builder(Block(rewriter.out))
-        builder.location = atomic.location
+        builder = rewriter.builder(atomic)
         value = builder.cast(atomic.value, element_of(pointer.type))
         new = builder.op(ATOMIC_OPS[atomic.op], builder.load(pointer), value)
         store = builder.store(pointer, new)
@@ -237,9 +236,3 @@ def _accumulate(body: Block, accumulators: dict[Statement, Statement], context: 
         return DROPPED
 
     Rewriter({AtomicOp: rule}).block(body)
-
-
-def _builder(block: Block, reduction: Reduction) -> Builder:
-    builder = Builder(block)
-    builder.location = reduction.location
-    return builder

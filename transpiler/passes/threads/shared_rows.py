@@ -21,6 +21,7 @@ from math import prod
 from ...ir.builder import Builder
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Remark, Statement, operands, walk
+from ...ir.queries import is_index_of
 from ...ir.statements import (
     Alloca,
     AtomicOp,
@@ -88,7 +89,7 @@ def _row_of(task: Task) -> RangeFor | None:
     if row.starts[0].type != i32 or not all(_is_read(bound, loop) for bound in (*row.starts, *row.ends)):
         return None
     pointers = [s.pointer for s in walk(row.body) if isinstance(s, GlobalLoad)]
-    own = [p for p in pointers if isinstance(p, GlobalPtr) and len(p.indices) == 1 and _is_index(p.indices[0], row)]
+    own = [p for p in pointers if isinstance(p, GlobalPtr) and len(p.indices) == 1 and is_index_of(p.indices[0], row)]
     before = task.body.statements[: task.body.statements.index(row)]
     has_effect = any(isinstance(s, (GlobalStore, AtomicOp, Call)) for first in before for s in walk(Block([first])))
     return row if own and not has_effect else None
@@ -112,11 +113,7 @@ def _is_read(bound: Statement, loop: RangeFor) -> bool:
 
 
 def _depends(value: Statement, loop: RangeFor) -> bool:
-    return _is_index(value, loop) or any(_depends(operand, loop) for operand in operands(value))
-
-
-def _is_index(value: Statement, loop: RangeFor) -> bool:
-    return isinstance(value, LoopIndex) and value.loop is loop
+    return is_index_of(value, loop) or any(_depends(operand, loop) for operand in operands(value))
 
 
 def _accumulators(task: Task, row: RangeFor, fast_math: bool) -> dict[Alloca, str]:
@@ -161,8 +158,7 @@ def _share(task: Task, row: RangeFor, joined: dict[Alloca, str], comments: bool)
     position = task.body.statements.index(row)
     before, after = task.body.statements[:position], task.body.statements[position + 1 :]
     _add_axis(task, loop)
-    builder = Builder(Block(list(before)))
-    builder.location = row.location
+    builder = Builder(Block(list(before)), row.location)
     lane = builder.add(LoopIndex(loop, len(loop.starts) - 1, type=i32, name=loop.names[-1]))
     for variable, op in joined.items():
         if op == "add" and not _starts_with_zero(before, variable):

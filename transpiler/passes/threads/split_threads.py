@@ -21,6 +21,7 @@ from __future__ import annotations
 from ...errors import TaichiSyntaxError
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Effect, Statement, blocks, has_effect, operands, replace_uses, walk
+from ...ir.queries import ends_iteration, is_index_of
 from ...ir.statements import (
     Alloca,
     Break,
@@ -197,7 +198,7 @@ class _BlockSplitter:
                     "put the rest under a condition instead of `continue` or `return`",
                 )
             if self.split.as_loops:
-                self.split.left = next((s for s in self.region if _ends_iteration(s)), None)
+                self.split.left = next((s for s in self.region if ends_iteration(s)), None)
             self.block.statements.append(
                 ThreadFor(Block(self.region), self.condition, location=self.region[0].location)
             )
@@ -206,9 +207,7 @@ class _BlockSplitter:
     def builder(self, origin: Statement) -> Builder:
         """Return a builder of per-thread statements."""
         self.flush_speculated()
-        builder = Builder(Block(self.region))
-        builder.location = origin.location
-        return builder
+        return Builder(Block(self.region), origin.location)
 
     def add(self, statement: Statement) -> None:
         """Append one statement of the body."""
@@ -271,7 +270,7 @@ class _BlockSplitter:
 
     def add_outer(self, statement: Statement) -> None:
         """Append a statement that runs once per block; if it depends on memory, end the region first."""
-        if isinstance(statement, LoopIndex) and statement.loop is self.split.task.loop:
+        if is_index_of(statement, self.split.task.loop):
             self.region.append(statement)  # each thread has its own index; statements of the block read `first`
             self.block.statements.append(self.split.first_index(statement))
             return
@@ -303,8 +302,7 @@ class _BlockSplitter:
             mask = Alloca(type=u1, name="takes_part", location=statement.location, per_thread=True)
             self.block.statements.append(mask)
             if self.condition is not None:  # threads outside this block must not take part either
-                start = Builder(Block())
-                start.location = statement.location
+                start = Builder(Block(), statement.location)
                 start.store(mask, start.const(False, u1))
                 self.block.statements.append(ThreadFor(start.block, location=statement.location))
             builder.store(mask, value)
@@ -331,8 +329,7 @@ class _BlockSplitter:
         """On GPUs: store the predicate, neutral in threads without an iteration, and vote outside of `threads`."""
         (predicate,) = statement.operands
         variable = Alloca(type=u1, name=predicate.name or "vote", location=statement.location, per_thread=True)
-        outside = Builder(self.block)
-        outside.location = statement.location
+        outside = Builder(self.block, statement.location)
         outside.add(variable)
         outside.store(variable, outside.const(statement.op == "block_all", u1))
         self.builder(statement).store(variable, predicate)
@@ -372,10 +369,3 @@ def _may_speculate(statement: Statement) -> bool:
     if statement.BLOCKS:
         return False
     return isinstance(statement, (LocalLoad, LocalStore)) or statement.EFFECT == Effect.NONE
-
-
-def _ends_iteration(statement: Statement) -> bool:
-    """Return whether `statement` contains a `continue` of the parallel loop, so that some threads end at it."""
-    if isinstance(statement, (RangeFor, While)):
-        return False
-    return isinstance(statement, Continue) or any(_ends_iteration(s) for block in blocks(statement) for s in block)

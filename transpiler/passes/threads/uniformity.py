@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ...ir.functions import Call
 from ...ir.nodes import Block, Statement, operands, walk
+from ...ir.queries import is_index_of
 from ...ir.statements import (
     Alloca,
     AtomicOp,
@@ -153,7 +154,7 @@ class Uniformity:
             return False
         index, divisor = value.operands
         begin, step = loop.starts[0], loop.steps[0]
-        if not (isinstance(index, LoopIndex) and index.loop is loop and isinstance(divisor, Const)):
+        if not (is_index_of(index, loop) and isinstance(divisor, Const)):
             return False
         if not (isinstance(begin, Const) and isinstance(step, Const) and step.value == 1 and divisor.value > 0):
             return False

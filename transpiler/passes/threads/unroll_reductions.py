@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ...ir.nodes import Block, Statement, blocks, clone, operands, replace_uses, walk, walk_blocks
+from ...ir.queries import is_index_of
 from ...ir.statements import (
     ArgLoad,
     ArrayShape,
@@ -109,9 +110,7 @@ def _iteration_of(loop: RangeFor, value: int) -> list[Statement]:
     number = Const(value, type=i32, location=loop.location)
     mapping: dict[Statement, Statement] = {}
     copies = [clone(statement, mapping) for statement in loop.body.statements]
-    indices: dict[Statement, Statement] = {
-        copied: number for copied in mapping.values() if isinstance(copied, LoopIndex) and copied.loop is loop
-    }
+    indices: dict[Statement, Statement] = {copied: number for copied in mapping.values() if is_index_of(copied, loop)}
     for copied in mapping.values():  # indices of loops inside refer to their copies
         if isinstance(copied, LoopIndex) and isinstance(own := mapping.get(copied.loop), RangeFor):
             copied.loop = own

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from ...ir.functions import Call, reachable
 from ...ir.nodes import Effect, Statement, operands, walk
+from ...ir.queries import is_index_of
 from ...ir.sparse import TOPOLOGY_WRITERS
 from ...ir.statements import (
     RECORDS,
@@ -131,7 +132,7 @@ def varying_values(task: Task, loop: RangeFor) -> set[Statement]:
     for statement in walk(task.body):
         for operand in operands(statement):
             users.setdefault(operand, []).append(statement)
-        if isinstance(statement, LoopIndex) and statement.loop is loop and _is_last(statement, loop):
+        if is_index_of(statement, loop) and _is_last(statement, loop):
             waiting.append(statement)
     found = set(waiting)
     while waiting:  # a loop may store at its end what it reads at its start

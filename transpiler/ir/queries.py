@@ -1,0 +1,31 @@
+"""What passes and printers ask of a statement; each is a function of that statement alone and changes nothing."""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+from .nodes import Statement, blocks
+from .statements import Array, Cast, Continue, GlobalPtr, LoopIndex, RangeFor, While, base_pointer
+
+
+def is_index_of(value: Statement | None, loop: Statement | None) -> TypeGuard[LoopIndex]:
+    """Return whether `value` is an index of `loop`, along any of its axes."""
+    return isinstance(value, LoopIndex) and value.loop is loop
+
+
+def uncast(value: Statement) -> Statement:
+    """Return the value that `value` converts, else `value`; a bit cast is no conversion."""
+    return value.value if isinstance(value, Cast) and not value.bits else value
+
+
+def base_array(pointer: Statement) -> Array | None:
+    """Return the array that `pointer` points into, None if it is a local variable or a temporary."""
+    base = base_pointer(pointer)
+    return base.array if isinstance(base, GlobalPtr) else None
+
+
+def ends_iteration(statement: Statement) -> bool:
+    """Return whether `statement` contains a `continue` of the loop that it is in, so that some iterations end at it."""
+    if isinstance(statement, (RangeFor, While)):
+        return False
+    return isinstance(statement, Continue) or any(ends_iteration(s) for block in blocks(statement) for s in block)
