@@ -181,9 +181,9 @@ def test_poissons_equation(n: int, kind: str) -> None:
             x = solver.solve(b)
         rest = rest_of(x, b[0])
         assert x.dtype == dtype.numpy and np.abs(rest).max() < tolerance
-        # of 8 |x| an element has half a unit in the last place; they are independent of each other
-        limit = tolerance if kind == "CG" else 0
-        assert np.linalg.norm(rest) / n < limit * b[0] + rounding * 8 * np.abs(x).max()
+        # of 8 |x| an element has half a unit in the last place; sums of many steps drift from their residual
+        limit, drift = (tolerance * b[0], 10) if kind == "CG" else (0, 1)
+        assert np.linalg.norm(rest) / n < limit + drift * rounding * 8 * np.abs(x).max()
 
 
 @needs_scipy
