@@ -122,7 +122,7 @@ def test_solvers(target: str, kind: str) -> None:
 @needs_scipy
 @pytest.mark.parametrize("dtype", [ti.f32, ti.f64], ids=str)
 def test_vectors_in_memory_of_the_device(target: str, dtype: Any) -> None:
-    """On CUDA products, solutions and conjugate gradients stay there: cuSPARSE computes them by CuPy."""
+    """On CUDA products and conjugate gradients stay there: cuSPARSE computes them by CuPy. Solutions come back there."""
     n, near = 40, 1e-5 if dtype == ti.f32 else 1e-11
     a, dense, b = built(n, dtype), laplacian(n), ti.ndarray(dtype, n)
     b.from_numpy(np.linspace(-1, 1, n).astype(dtype.numpy))
