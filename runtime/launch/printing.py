@@ -1,6 +1,7 @@
 """Output of prints and errors of failed checks in kernels, from the records that a launch writes to a buffer.
 
-In: a session, and the record sites of a kernel (`Interface.reports`). Out: standard output, TaichiAssertionError.
+In: a session, and the record sites of a kernel (`Interface.reports`). Out: standard output, notices on
+standard error, TaichiAssertionError.
 `templates/*/lib/reports.*` define the layout of records. A kernel with record sites waits for the end of each of its
 launches and then shows its records in the order of its loops, whatever the order in which threads ran; other kernels
 have no overhead.
@@ -12,6 +13,7 @@ import itertools
 import struct
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from operator import itemgetter
@@ -20,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...transpiler.backend.module.interface import PACK_CODES
-from ...transpiler.backend.module.records import Iteration, failure, text_writer
+from ...transpiler.backend.module.records import Iteration, failure, is_notice, notice, text_writer
 from ...transpiler.errors import ShadesmithWarning, TaichiAssertionError, TaichiRuntimeError
 from ...transpiler.ir.ops import OPS
 from ...transpiler.ir.snodes import IndexComponent, index_at
@@ -106,6 +108,7 @@ class Reports:
         self._arguments = arguments
         self._sites = sites = module.interface.reports
         self._formats = [None if site["kind"] == "macro" else _format(site) for site in sites]
+        self._notices = {number for number, site in enumerate(sites) if is_notice(site)}
         self._formatters: dict[int, Callable[[Sequence[Any]], str]] = {}
         self._is_malformed = False
         self._warned: set[str] = set()
@@ -124,12 +127,16 @@ class Reports:
         if found is None:
             return
         prints, failures, lost, count = found
-        output = "".join([self._text(record) for record in self._ordered(prints)])
+        ordered = self._ordered(prints)
+        output = "".join([self._text(record) for record in ordered if record[0] not in self._notices])
         if output:
             sys.stdout.write(output)
+        for site, times in Counter(site for site, _, _ in ordered if site in self._notices).items():
+            sys.stderr.write(notice(self._sites[site], times))
         if lost:
+            what = "prints or messages of overflow" if self._notices else "prints"
             warnings.warn(
-                f"kernel `{self._module.kernel}`: the buffer for prints is full, {lost} prints of this launch are "
+                f"kernel `{self._module.kernel}`: the buffer for prints is full, {lost} {what} of this launch are "
                 "lost. Hint: print less, or make it larger with ti.init(report_bytes=...)",
                 ShadesmithWarning,
                 stacklevel=5,

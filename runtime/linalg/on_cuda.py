@@ -1,7 +1,8 @@
-"""cuSPARSE by CuPy, for vectors in memory of a CUDA device: products, conjugate gradients, solutions from factors.
+"""cuSPARSE by CuPy, for vectors in memory of a CUDA device: products and conjugate gradients.
 
-In: matrices and factors of SciPy, ndarrays. Out: new ndarrays; None where CuPy cannot work on them, and the host does.
-The owner of a matrix or of factors keeps what was copied to the device, in a `DeviceCopies`.
+In: matrices of SciPy, ndarrays. Out: new ndarrays; None where CuPy cannot work on them, and the host does. The owner of
+a matrix has its copies on devices, in a `DeviceCopies`. Factors are solved on the host, also for vectors of a device:
+for 512 x 512 points of Poisson's equation that takes 0.07 s, and 0.79 s by CuPy's `SuperLU.solve` (CuPy 14, H200).
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import numpy as np
 from ..algorithms.cub import lent, takes
 from ..arrays.ndarray import ScalarNdarray, ndarray
 from .iterations import conjugate_gradients as iterate
-from .iterations import refined
 
 
 class DeviceCopies:
@@ -58,19 +58,6 @@ def conjugate_gradients(
         on_device = _matrix(cupy, copies, matrix, np.float64)
         target[...], is_reached = iterate(on_device, right.astype(np.float64), begin, tolerance, iterations)
     return out, is_reached
-
-
-def solution(copies: DeviceCopies, matrix: Any, factors: Any, b: Any) -> Any | None:
-    """Return x for matrix @ x = b by SuperLU's factors, which cuSPARSE solves one after the other."""
-    if not is_here(b):
-        return None
-    from cupyx.scipy.sparse.linalg import SuperLU
-
-    out = ndarray(b.dtype, b.shape[0])
-    with lent(b, out) as (cupy, right, target):
-        on_device = copies.find(("factors", cupy.cuda.Device().id), factors, SuperLU)
-        target[...] = refined(_matrix(cupy, copies, matrix, np.float64), on_device.solve, right.astype(np.float64))
-    return out
 
 
 def _matrix(cupy: Any, copies: DeviceCopies, matrix: Any, dtype: Any) -> Any:

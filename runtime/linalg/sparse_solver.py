@@ -1,4 +1,4 @@
-"""`SparseSolver` and `SparseCG`: A x = b for sparse matrices; factors on the host, solutions also by cuSPARSE.
+"""`SparseSolver` and `SparseCG`: A x = b for sparse matrices; factors on the host, iterations also by cuSPARSE.
 
 In: a `SparseMatrix`, a vector. Out: a vector. Factors are SciPy's (SuperLU), in f64 whatever the type of the matrix is.
 """
@@ -55,7 +55,6 @@ class SparseSolver:
         self.dtype, self._type, self._ordering = scalar_of(dtype), solver_type, ordering
         self._factors: Any = None
         self._factored: Any = None
-        self._copies = on_cuda.DeviceCopies()
 
     def compute(self, sparse_matrix: SparseMatrix) -> None:
         """Factorize a matrix; `info` tells whether that succeeded."""
@@ -100,9 +99,6 @@ class SparseSolver:
         vector = _vector(b)
         if vector is None:
             raise TaichiRuntimeError(f"The parameter type: {type(b)} is not supported in linear solvers for now.")
-        on_device = on_cuda.solution(self._copies, self._factored, self._factors, b)
-        if on_device is not None:
-            return on_device
         x = refined(self._factored, self._factors.solve, vector.astype(np.float64)).astype(self.dtype.numpy)
         return as_ndarray(x, b.dtype) if isinstance(b, ScalarNdarray) else x
 

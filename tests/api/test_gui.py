@@ -468,3 +468,20 @@ def test_large_images_and_many_circles_are_fast(target: str) -> None:
 
     assert seconds(lambda: (gui.set_image(x), gui.show())) < 1 / 30
     assert seconds(lambda: gui.circles(places, radius=1.5)) < 0.5  # 50 ms on a machine with nothing else to do
+
+
+def test_alpha_of_the_canvas_is_taichis() -> None:
+    """Colours are opaque, an image without alpha leaves 0, one number is for all four; Taichi 1.7.4 gave these."""
+    gui = ti.GUI("alpha", (4, 4), show_gui=False, background_color=0x102030)
+
+    def alpha() -> float:
+        return round(float(gui.get_image()[2, 2, 3]), 3)
+
+    found = [alpha()]
+    gui.circle((0.5, 0.5), color=0xFF8000, radius=3)
+    found.append(alpha())
+    for shape in ((4, 4, 3), (4, 4, 4), (4, 4)):
+        gui.set_image(np.full(shape, 0.25, np.float32))
+        found.append(alpha())
+    gui.clear(0x00FF00)
+    assert [*found, alpha()] == [1, 1, 0, 0.25, 0.25, 1]

@@ -1,4 +1,4 @@
-"""What `runtime/linalg/on_cuda.py` takes of cupyx, on the host: matrices and factors are SciPy's. `install` lets it be found."""
+"""What `runtime/linalg/on_cuda.py` takes of cupyx, on the host: matrices are SciPy's. `install` lets it be found."""
 
 from __future__ import annotations
 
@@ -23,31 +23,8 @@ class Matrix:
         return (self._matrix @ vector).view(type(vector))
 
 
-class Factors:
-    """`cupyx.scipy.sparse.linalg.SuperLU` of SciPy's object of this name; it solves by triangles, as there."""
-
-    def __init__(self, factors: Any) -> None:
-        import scipy.sparse.linalg
-
-        assert isinstance(factors, scipy.sparse.linalg.SuperLU)
-        self.lower, self.upper = factors.L.tocsr(), factors.U.tocsr()
-        self.rows, self.columns = np.argsort(factors.perm_r), factors.perm_c
-
-    def solve(self, right: Any) -> Any:
-        """Return the solution."""
-        from scipy.sparse.linalg import spsolve_triangular
-
-        assert right.dtype == np.float64
-        middle = spsolve_triangular(self.lower, np.asarray(right)[self.rows], lower=True)
-        return spsolve_triangular(self.upper, middle, lower=False)[self.columns].view(type(right))
-
-
-MODULES = ("cupyx", "cupyx.scipy", "cupyx.scipy.sparse", "cupyx.scipy.sparse.linalg")
-
-
 def install() -> None:
     """Let `from cupyx.scipy.sparse import ...` find them."""
-    for name in MODULES:
+    for name in ("cupyx", "cupyx.scipy", "cupyx.scipy.sparse"):
         sys.modules[name] = ModuleType(name)
     sys.modules["cupyx.scipy.sparse"].csr_matrix = Matrix  # type: ignore[attr-defined]
-    sys.modules["cupyx.scipy.sparse.linalg"].SuperLU = Factors  # type: ignore[attr-defined]

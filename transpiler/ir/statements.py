@@ -508,13 +508,9 @@ class Print(Statement):
 
 @dataclass(eq=False, slots=True)
 class Assert(Statement):
-    """Stops with a message if `condition` is false.
+    """Stops with `message`, a template with {0}, {1} for `values`, if `condition` is false.
 
-    Attributes:
-        condition: a value of type u1.
-        message: a template with {0}, {1} for `values`.
-        values: the numbers in the message.
-        kind: "assert", "overflow" or "iterations".
+    kind: "assert", "overflow" or "iterations".
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("condition", "values")
@@ -523,6 +519,17 @@ class Assert(Statement):
     message: str
     values: list[Statement]
     kind: str = "assert"
+
+
+@dataclass(eq=False, slots=True)
+class Notice(Statement):
+    """Tells `message` on standard error if `condition` is true, and goes on; made by the pass `overflow_notices`."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("condition",)
+    EFFECT: ClassVar[int] = Effect.WRITE
+    condition: Statement
+    message: str
+    values: ClassVar[tuple[Statement, ...]] = ()
 
 
 @dataclass(eq=False, slots=True)
@@ -551,8 +558,8 @@ class IndexCheck(Statement):
         return [*self.indices, *self.extents]
 
 
-Record = Print | Assert | IndexCheck
-RECORDS = (Print, Assert, IndexCheck)
+Record = Print | Notice | Assert | IndexCheck
+RECORDS = (Print, Notice, Assert, IndexCheck)
 """Statements that write a record for the host."""
 CHECKS = (Assert, IndexCheck)
 """Records that end the iteration of the loop; the kernel ends after their task."""

@@ -42,6 +42,7 @@ from .statements import (
     MatrixElement,
     MatrixInit,
     MatrixPtr,
+    Notice,
     Operation,
     Print,
     Rand,
@@ -146,7 +147,9 @@ class _Printer:
         raise AssertionError  # overridden by both printers
 
     def other(self, statement: Statement, refs: Callable[[list[Statement]], str]) -> str | None:
-        """Return the text of a statement on sparse nodes or textures, None for others."""
+        """Return the text of a notice or a statement on sparse nodes or textures, None for others."""
+        if isinstance(statement, Notice):
+            return f"notice if {refs([statement.condition])}, {statement.message!r}"
         return format_sparse(self.kernel, statement, refs) or format_texture(statement, refs)
 
     def form(self) -> IRText:
@@ -162,14 +165,8 @@ class _Printer:
         lines = tuple(
             (number, location.file, location.line) for number, location in locations if location is not NOWHERE
         )
-        return IRText(
-            "\n".join(self.lines) + "\n",
-            lines,
-            _calls(self.locations),
-            self.values(),
-            None,
-            tuple(self.statements.items()),
-        )
+        text, calls = "\n".join(self.lines) + "\n", _calls(self.locations)
+        return IRText(text, lines, calls, self.values(), None, tuple(self.statements.items()))
 
     def values(self) -> tuple[Statement, ...]:
         """Return the statements that have a number."""

@@ -51,6 +51,7 @@ from .control.lane_loops import lane_loops
 from .control.lane_whiles import lane_whiles
 from .control.lower import lower
 from .control.overflow import overflow
+from .control.overflow_notices import overflow_notices
 from .control.packed_arrays import packed_arrays
 from .control.recursion import recursion
 from .control.split_arrays import split_arrays
@@ -171,6 +172,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
     Stage.FRONTEND: (  # returns and breaks may still be anywhere
         inline_calls,  # first: all others see the functions that remain
         overflow,  # before all others, since these add operations of their own, which are not checked
+        overflow_notices,  # likewise
         trap_nan,  # likewise
         split_arrays,  # no other pass supports split arrays
         packed_arrays,  # after `split_arrays`, whose parts may be packed; no other pass supports them

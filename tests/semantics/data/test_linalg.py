@@ -122,7 +122,7 @@ def test_solvers(target: str, kind: str) -> None:
 @needs_scipy
 @pytest.mark.parametrize("dtype", [ti.f32, ti.f64], ids=str)
 def test_vectors_in_memory_of_the_device(target: str, dtype: Any) -> None:
-    """On CUDA products, solutions and conjugate gradients stay there: cuSPARSE computes them by CuPy."""
+    """On CUDA products and conjugate gradients stay there: cuSPARSE computes them by CuPy. Solutions come back there."""
     n, near = 40, 1e-5 if dtype == ti.f32 else 1e-11
     a, dense, b = built(n, dtype), laplacian(n), ti.ndarray(dtype, n)
     b.from_numpy(np.linspace(-1, 1, n).astype(dtype.numpy))
@@ -181,9 +181,9 @@ def test_poissons_equation(n: int, kind: str) -> None:
             x = solver.solve(b)
         rest = rest_of(x, b[0])
         assert x.dtype == dtype.numpy and np.abs(rest).max() < tolerance
-        # of 8 |x| an element has half a unit in the last place; they are independent of each other
-        limit = tolerance if kind == "CG" else 0
-        assert np.linalg.norm(rest) / n < limit * b[0] + rounding * 8 * np.abs(x).max()
+        # of 8 |x| an element has half a unit in the last place; sums of many steps drift from their residual
+        limit, drift = (tolerance * b[0], 10) if kind == "CG" else (0, 1)
+        assert np.linalg.norm(rest) / n < limit + drift * rounding * 8 * np.abs(x).max()
 
 
 @needs_scipy

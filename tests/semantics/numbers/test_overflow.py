@@ -239,9 +239,8 @@ def test_index_arithmetic_of_loops_is_not_the_users():
     assert out.to_numpy()[1:].tolist() == [[0, 1, 2, 3]] * 2
 
 
-@pytest.mark.parametrize("debug", [False, True])
-def test_without_the_option_nothing_is_emitted(target, debug):
-    ti.init(arch=getattr(ti, target), debug=debug, log_level=ti.WARN)
+def test_without_the_option_nothing_is_emitted(target):
+    ti.init(arch=getattr(ti, target), log_level=ti.WARN)
     assert run_add(2**31 - 1) == -(2**31)
     assert "overflows" not in run_add.source(1)
 

@@ -6,6 +6,7 @@ raises, so a kernel that is wrong on a device is detected here.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
@@ -44,6 +45,7 @@ from ...ir.statements import (
     MatrixElement,
     MatrixInit,
     MatrixPtr,
+    Notice,
     Operation,
     Parameter,
     Print,
@@ -65,7 +67,7 @@ from ...nesting import deep_recursion
 from ...options import MAX_ITERATIONS
 from ..module.random_stream import RandomStream, task_seed
 from ..module.record_sites import describe_site
-from ..module.records import Iteration, failure, text_writer
+from ..module.records import Iteration, failure, notice, text_writer
 from .lockstep import Blocks, IterationAborted, iteration_of
 from .sparse import Cells, PresentCell, cell_table
 from .texels import TexelArray
@@ -99,6 +101,9 @@ def run(
     with np.errstate(all="ignore"), _deep_calls(kernel):
         for number, task in enumerate(kernel.tasks):
             machine.run_task(task, task_seed(seed, number))
+            for noticed, count in machine.notices.items():
+                sys.stderr.write(notice(describe_site(noticed, number), count))
+            machine.notices.clear()
             if machine.failures:
                 check, values, iteration, calls = machine.failures[0]
                 call_sites = [describe_site(call, number) for call in calls]
@@ -155,6 +160,7 @@ class _Machine:
         self.results: list[Any] = []
         self.failures: list[tuple[Record, list[Any], Iteration | None, list[Call]]] = []
         self.iteration: Iteration | None = None
+        self.notices: dict[Notice, int] = {}
         self.writers: dict[Print, Callable[[Sequence[Any]], str]] = {}
         self.random = RandomStream(0, 0)
         self.table: dict[type, Callable[[Any], Any]] = {
@@ -188,9 +194,7 @@ class _Machine:
             Reference: lambda s: self.parameters[s.parameter],
             Call: self._call,
             CallResult: lambda s: self.values[s.call][s.position],
-            Print: self._print,
-            Assert: self._assert,
-            IndexCheck: self._index_check,
+            **self._records(),
             ThreadIndex: self._thread_index,
             **cell_table(self),
             Barrier: lambda s: None,  # one that waits is never evaluated here: `lockstep` runs it
@@ -429,11 +433,20 @@ class _Machine:
             self.values, self.parameters, self.indices = outer
         return self.results[0] if len(function.results) == 1 else self.results
 
+    def _records(self) -> dict[type, Callable[[Any], Any]]:
+        return {
+            Print: self._print, Notice: self._notice, Assert: self._assert, IndexCheck: self._index_check,
+        }  # fmt: skip
+
     def _print(self, statement: Print) -> None:
         write = self.writers.get(statement)
         if write is None:
             write = self.writers[statement] = text_writer(describe_site(statement, 0))
         print(write(self._numbers(statement)), end="")
+
+    def _notice(self, statement: Notice) -> None:
+        if self.values[statement.condition]:
+            self.notices[statement] = self.notices.get(statement, 0) + 1
 
     def _assert(self, statement: Assert) -> None:
         if not self.values[statement.condition]:

@@ -23,6 +23,7 @@ from ...ir.statements import (
     IndexCheck,
     IsAligned,
     MatrixPtr,
+    Notice,
     Parameter,
     Print,
     Rand,
@@ -124,7 +125,7 @@ def collect(kernel: Kernel) -> Usage:
             case Call(function=function) if function in failing:
                 usage.sites[statement] = len(usage.sites)
                 usage.task_of[statement] = task
-            case Print() | Assert() | IndexCheck():
+            case Print() | Notice() | Assert() | IndexCheck():
                 usage.sites[statement] = len(usage.sites)
                 usage.task_of[statement] = task
     usage.task_sites = sum(site not in inside for site in usage.sites)

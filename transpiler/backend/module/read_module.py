@@ -228,7 +228,10 @@ def _result(data: Any, path: str, depth: int = 0) -> ResultField:
 def _site(data: Any, path: str) -> dict[str, Any]:
     """Read the site of a print or a check; its fields depend on its kind."""
     kind = data.get("kind") if type(data) is dict else None
-    table = {**SITE, **SITE_KINDS.get(kind if type(kind) is str else "", {"message": string(MAX_TEXT)})}
+    message: dict[str, Reader] = {"message": string(MAX_TEXT)}
+    table = {**SITE, **SITE_KINDS.get(kind if type(kind) is str else "", message)}
+    if kind == "print" and "message" in data:
+        table |= message
     result: dict[str, Any] = read_object(data, path, table)
     return result
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...errors import SourceLocation
 from ...ir.functions import Call
-from ...ir.statements import IndexCheck, Print, Record
+from ...ir.statements import IndexCheck, Notice, Print, Record
 from ...ir.types import Tensor, element_of
 
 WORD_TYPES = {"u1": "i32", "i8": "i32", "i16": "i32", "u8": "u32", "u16": "u32", "f16": "f32"}
@@ -20,7 +20,7 @@ def describe_site(statement: Record | Call, task: int) -> dict[str, Any]:
     """Return the description of a site: its location, its message, the types of its values.
 
     task: number of the task that contains it. The record of a call means that a check failed in the called function; it
-    follows that of the check.
+    follows that of the check. A print with a `message` is a notice, for standard error.
     """
     values = [
         {
@@ -37,6 +37,8 @@ def describe_site(statement: Record | Call, task: int) -> dict[str, Any]:
     if isinstance(statement, Print):
         return {"kind": "print", "parts": [p if isinstance(p, str) else list(p) for p in statement.parts], **site}
     site["message"] = statement.message
+    if isinstance(statement, Notice):
+        return {"kind": "print", "parts": [f"{statement.message}\n"], **site}
     if isinstance(statement, IndexCheck):
         return {"kind": "bounds", "array": statement.array, "axes": len(statement.indices), **site}
     return {"kind": statement.kind, **site}

@@ -79,6 +79,17 @@ def location(frames: Sequence[dict[str, Any]]) -> SourceLocation:
     return result
 
 
+def is_notice(site: dict[str, Any]) -> bool:
+    """Return whether a record of a site is one of a notice, which goes to standard error."""
+    return site["kind"] == "print" and "message" in site
+
+
+def notice(site: dict[str, Any], count: int) -> str:
+    """Return what a notice says. count: how many of its records a launch has written."""
+    times = f"({count} times in this launch)\n" if count > 1 else ""
+    return f"{site['message']} in {location(site['frames']).describe()}\n{times}"
+
+
 def failure(
     kernel: str,
     site: dict[str, Any],

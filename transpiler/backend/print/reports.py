@@ -18,7 +18,7 @@ from typing import Any
 
 from ...ir.functions import Call
 from ...ir.nodes import Statement
-from ...ir.statements import CHECKS, Assert, Const, IndexCheck, MatrixInit, Print, Record, scalar_type
+from ...ir.statements import CHECKS, Assert, Const, IndexCheck, MatrixInit, Notice, Print, Record, scalar_type
 from ...ir.types import Scalar, Tensor, Type, f16, f32, i32, u32
 from ..languages.common.literals import literal
 from ..languages.common.syntax import element_syntax
@@ -37,7 +37,7 @@ def print_record(p: Statements, statement: Record, location: Any) -> None:
     scalars = [scalar for value in statement.values for scalar in _scalars(p.e, value)]
     size = sum(2 if kind in ("i64", "u64", "f64") else 1 for kind, _ in scalars)
     site = p.e.layout.usage.sites[statement]
-    start_helper = "report_print" if isinstance(statement, Print) else "report_failure"
+    start_helper = "report_failure" if isinstance(statement, CHECKS) else "report_print"
     p.e.need(start_helper, *(f"report_{kind}" for kind, _ in scalars))
     start = f"{start_helper}({p.e.layout.report}, {site}u, {p.e.index}, {size}u)"
     if not scalars:
@@ -56,6 +56,14 @@ def print_record(p: Statements, statement: Record, location: Any) -> None:
 def write_print(p: Statements, statement: Print) -> None:
     """Print a `print`; several of a block share a cursor."""
     print_record(p, statement, statement.location)
+
+
+def write_notice(p: Statements, statement: Notice) -> None:
+    """Print a notice: the iteration goes on."""
+    p.emit(f"if ({p.e.of(statement.condition).source}) {{", statement.location)
+    with p.indented():
+        print_record(p, statement, statement.location)
+    p.emit("}")
 
 
 def write_assert(p: Statements, statement: Assert) -> None:
@@ -180,5 +188,7 @@ def _scalar(e: Expressions, kind: Scalar, text: str) -> tuple[str, str]:
     return name, f"{wide}({text})"
 
 
-WRITERS: dict[type, Callable[..., None]] = {Print: write_print, Assert: write_assert, IndexCheck: write_index_check}
+WRITERS: dict[type, Callable[..., None]] = {
+    Print: write_print, Notice: write_notice, Assert: write_assert, IndexCheck: write_index_check,
+}  # fmt: skip
 """What `statements.WRITERS` has for the other effects."""

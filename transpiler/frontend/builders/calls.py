@@ -44,6 +44,7 @@ from ..context.values import (
     is_number,
     is_runtime,
 )
+from ..library import traced
 from ..library.builtins import BUILTINS, build_range, build_super, minimum_maximum
 from ..library.format_strings import format_method
 from ..library.frexp import frexp
@@ -55,7 +56,7 @@ from ..library.ranges import grouped, ndrange
 from ..library.simt import thread_functions
 from ..library.sparse import sparse_functions
 from ..library.structs import make_anonymous, make_struct
-from ..source.definition import KernelDefinition
+from ..source.definition import KernelDefinition, definition_of
 from ..source.named_numbers import called
 from . import real_functions
 from .function_calls import call_function
@@ -243,6 +244,8 @@ def _python_call(context: Context, callee: Any, arguments: list[Any], named: dic
     if any(holds_runtime(value) for value in (*arguments, *named.values())):
         inner = callee.func if isinstance(callee, partial) else callee
         compiled = _as_func(inner)
+        if traced.is_executed(callee) or (compiled is not None and _needs_python(compiled, arguments)):
+            return traced.execute(context, callee, arguments, named)
         if compiled is not None:
             if inner is not callee:
                 arguments, named = [*callee.args, *arguments], {**callee.keywords, **named}
@@ -270,6 +273,13 @@ def _as_func(callee: Any) -> Func | BoundFunc | None:
         return BoundFunc(function, callee) if isinstance(function, Func) else None
     root = (callee.__module__ or "").partition(".")[0]
     return None if root in (*sys.stdlib_module_names, "numpy", PACKAGE) and root != "__main__" else Func(callee)
+
+
+def _needs_python(function: Func | BoundFunc, arguments: list[Any]) -> bool:
+    """Return whether Python executes a function of the program, since kernels lack what it does."""
+    plain = (function.func if isinstance(function, BoundFunc) else function).function
+    given = [function.instance, *arguments] if isinstance(function, BoundFunc) else arguments
+    return isinstance(plain, FunctionType) and traced.needs_python(definition_of(plain), given)
 
 
 def _is_pure(callee: Any) -> bool:

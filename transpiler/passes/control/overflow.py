@@ -12,6 +12,7 @@ later passes add (indices, counters) is not the user's.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from ...ir.nodes import Block, Statement, blocks
 from ...ir.ops import OPS
 from ...ir.statements import Assert, AtomicOp, Cast, MatrixElement, Operation
 from ...ir.tasks import Kernel
-from ...ir.types import Scalar, Tensor, element_of, f32, i32, promote, u32
+from ...ir.types import Scalar, Tensor, Type, element_of, f32, i32, promote, u32
 from ..context import PassContext
 
 TITLES = {"add": "Addition", "sub": "Subtraction", "mul": "Multiplication", "pow": "Power", "shl": "Shift left"}
@@ -125,13 +126,17 @@ def _check_cast(builder: Builder, cast: Cast) -> None:
 
 def _check(builder: Builder, values: Values, condition_of: Condition, message: str) -> None:
     """Add an Assert of the condition; for tensors, of the condition of every element."""
+    condition = _by_elements(builder, values, condition_of, "logical_and")
+    builder.add(Assert(condition, message, list(values), "overflow"))
+
+
+def _by_elements(builder: Builder, values: Values, condition_of: Condition, joined: str) -> Statement:
     tensor = next((value.type for value in values if isinstance(value.type, Tensor)), None)
-    condition = None
-    for index in [()] if tensor is None else np.ndindex(tensor.shape):
-        fits = condition_of(builder, [_element(builder, value, index) for value in values])
-        condition = fits if condition is None else builder.op("logical_and", condition, fits)
-    if condition is not None:
-        builder.add(Assert(condition, message, list(values), "overflow"))
+    conditions = [
+        condition_of(builder, [_element(builder, value, index) for value in values])
+        for index in ([()] if tensor is None else np.ndindex(tensor.shape))
+    ]
+    return reduce(lambda a, b: builder.op(joined, a, b), conditions)
 
 
 def _element(builder: Builder, value: Statement, index: tuple[int, ...]) -> Statement:
@@ -143,6 +148,22 @@ def _element(builder: Builder, value: Statement, index: tuple[int, ...]) -> Stat
 
 def _number(builder: Builder, value: int, kind: Scalar) -> Statement:
     return builder.const(value, kind)
+
+
+def overflows(builder: Builder, name: str, values: Values, kind: Scalar) -> Statement:
+    """Return the condition that an operation of `TITLES` or `SHAPED` overflows; kind: of its elements."""
+    if name in SHAPED:
+        return builder.op(f"{name}_overflows", *values)
+    if kind.bits >= 32 or name not in ("shl", "pow"):
+        return _by_elements(builder, values, lambda b, v: b.op(f"{name}_overflows", *v), "logical_or")
+    fits = _by_elements(builder, values, lambda b, v: _result_fits(b, name, v, kind), "logical_and")
+    return builder.op("logical_not", fits)
+
+
+def integers_of(type: Type | None) -> Scalar | None:
+    """Return the type of the elements of a value of integers; None for others."""
+    kind = element_of(type) if isinstance(type, (Scalar, Tensor)) else None
+    return kind if kind is not None and _are_integers(kind) else None
 
 
 def _result_fits(builder: Builder, name: str, values: Values, kind: Scalar) -> Statement:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...ir.nodes import Statement, operands, walk
-from ...ir.statements import Assert, Const, IndexCheck, LoopIndex, Operation, RangeFor, is_const, scalar_type
+from ...ir.statements import Assert, Const, IndexCheck, LoopIndex, Notice, Operation, RangeFor, is_const, scalar_type
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, element_of, u1
 from ..analysis.intervals import Interval, contains, whole
@@ -27,7 +27,7 @@ def ranges(kernel: Kernel, context: PassContext) -> bool:
     """Replace divisions of non-negative numbers by plain ones, and fold tests with a known outcome."""
     if not any(map(_may_be_simpler, (statement for root in kernel.roots() for statement in walk(root)))):
         return False
-    rules = {Operation: _operation, Assert: _assert, IndexCheck: _index_check}
+    rules = {Operation: _operation, Assert: _assert, Notice: _notice, IndexCheck: _index_check}
     rewriter = ValueRanges(rules, stored_ranges(kernel))
     changed = rewriter.run(kernel)
     replaced = rewriter.mapping.items()
@@ -141,6 +141,11 @@ SIMPLER: dict[str, Callable[[ValueRanges, Operation, list[Interval]], Statement 
 def _assert(rewriter: Rewriter, statement: Statement) -> Statement | None:
     assert isinstance(statement, Assert)
     return DROPPED if is_const(statement.condition, True) else None
+
+
+def _notice(rewriter: Rewriter, statement: Statement) -> Statement | None:
+    assert isinstance(statement, Notice)
+    return DROPPED if is_const(statement.condition, False) else None
 
 
 def _index_check(rewriter: Rewriter, check: Statement) -> Statement | None:

@@ -40,6 +40,8 @@ def wrapping(kernel: Kernel, context: PassContext) -> bool:
         harmless |= unobserved(kernel)
     if context.options.check_overflow and not any(task.synchronizes for task in kernel.tasks):
         harmless |= _checked(kernel)
+    elif context.options.debug:
+        harmless -= _checked(kernel)  # a notice has no effect on what follows, which C may not assume to be undefined
     search = _Search(stored_ranges(kernel), harmless)
     search.run(kernel)
     for operation in search.found:
