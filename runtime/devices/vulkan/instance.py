@@ -20,6 +20,7 @@ from weakref import WeakKeyDictionary
 from ....transpiler.errors import TaichiRuntimeError, warn_user
 from ....transpiler.lazy_dataclasses import dataclass
 from ....transpiler.options import Capabilities
+from .forks import end_children_at_once
 
 INSTALL_HINT = "apt-get install libvulkan1 mesa-vulkan-drivers glslang-tools"
 VALIDATION_LAYER = "VK_LAYER_KHRONOS_validation"
@@ -238,6 +239,7 @@ class Instance:
                 f"no Vulkan driver could be started ({api.code_name(code)}). Install one: {INSTALL_HINT}"
             )
         self.handle = out[0]
+        end_children_at_once()
         if messenger is not None:
             try:
                 self._start_messenger(messenger)
