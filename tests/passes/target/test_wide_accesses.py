@@ -333,6 +333,7 @@ def test_sources() -> None:
     for source in sources(shift, np.zeros((4, 4, 4), np.int32), np.zeros((4, 4, 4), np.int32)):
         assert "% 16" in source and "k >= 2 && k < args.a_n2 - 4)" in source
         assert "- 3 * " in source and "if (kk >= 2 && kk < args.a_n2 - 1) {" in source
+        assert "k / 4 + part * quarter;" in source and "overflow" not in source
     u, w = ti.field(ti.f32, (512, 256)), ti.field(ti.f32, (512, 256))
 
     @ti.kernel

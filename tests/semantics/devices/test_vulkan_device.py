@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from shadesmith.runtime.devices.vulkan.device import VulkanDevice, diagnose, open_device
+from shadesmith.runtime.devices.vulkan.queue import EAGER_THREADS
 from shadesmith.transpiler.backend.module.interface import BackendModule, Interface, SourceFile, TaskSource
 from shadesmith.transpiler.errors import ShadesmithWarning, TaichiCompilationError, TaichiRuntimeError, UnsupportedError
 
@@ -414,3 +415,23 @@ def test_a_wait_that_asks_again_and_again_ends(device: VulkanDevice) -> None:
         assert device._queue.completed == device._queue.serial - 1
     finally:
         device._queue._spins = False
+
+
+def test_large_work_is_collected_while_the_device_is_busy(device: VulkanDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first two launches start at once, further ones together: a device pauses between submissions."""
+    count, queue = EAGER_THREADS, device._queue
+    memory = device.allocate(4 * count)
+    program = device.build(module(ADD_ONE, args_bytes=12))
+    struct.pack_into("Qi", program.arguments, 0, memory.address, count)
+    device.synchronize()
+    monkeypatch.setattr(queue, "poll", lambda: None)  # as if nothing had ended yet
+    serials = []
+    for _ in range(11):
+        program.submit((count,))
+        serials.append(queue.serial)
+    monkeypatch.undo()
+    first = serials[0]
+    assert [serial - first for serial in serials] == [0, *[1] * 8, *[2] * 2]
+    assert np.array_equal(read(device, memory, "i4", count), np.full(count, 11))
+    program.submit((count,))
+    assert queue.commands is None, "an idle device gets large work at once"
