@@ -61,7 +61,9 @@ from .sparse.sparse_arrays import sparse_arrays
 from .sparse.struct_for import struct_for
 from .target.blocks_in_order import blocks_in_order
 from .target.exact_ends import exact_ends
+from .target.hoist_addresses import hoist_addresses
 from .target.legalize import legalize
+from .target.lower_access import lower_access
 from .target.lowest_bits import lowest_bits
 from .target.minima import minima
 from .target.normal_numbers import normal_numbers
@@ -97,15 +99,23 @@ MAX_ROUNDS = 8
 
 
 class Cleanup(tuple[Pass, ...]):
-    """Passes to run repeatedly, one after another, until none of them changes the kernel."""
+    """Passes to run repeatedly, one after another, until none of them changes the kernel.
+
+    after: the pass without whose change there is nothing to do, None if others need the group too.
+    """
+
+    after: Pass | None = None
 
 
-def until_stable(*steps: Pass) -> Cleanup:
+def until_stable(*steps: Pass, after: Pass | None = None) -> Cleanup:
     """Return the steps as a group that runs until nothing changes, at most `MAX_ROUNDS` rounds."""
-    return Cleanup(steps)
+    group = Cleanup(steps)
+    group.after = after
+    return group
 
 
 cleanup = until_stable(fold, simplify, forward_stores, common_subexpressions, dead_code)
+addresses = until_stable(hoist_addresses, common_subexpressions, dead_code, after=lower_access)
 
 UNAFFECTED: dict[Pass, tuple[Pass, ...]] = {
     fold: (fold,),
@@ -220,6 +230,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         lane_loops,  # after `vector_lanes`, for the loops that it leaves
         lane_whiles,  # after `vector_lanes`, likewise
         short_vectors,  # after both, whose loops load neighbours
+        lower_access,  # after all passes that know what an index is; before `wrapping`: it adds sums
+        addresses,  # shares and moves what `lower_access` has added; not `simplify`, which would undo `expand_vectors`
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         lowest_bits,  # likewise
@@ -258,7 +270,7 @@ def run(kernel: Kernel, context: PassContext, last: str = "") -> None:
                         stable = None
                     if step.__name__ == last:
                         return
-                elif step is not stable:
+                elif step is not stable and (step.after is None or context.has_changed(step.after.__name__)):
                     stable = step if _run_until_stable(step, stage, kernel, context) else None
 
 

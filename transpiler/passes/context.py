@@ -88,6 +88,10 @@ class PassContext:
     kinds: Kinds | None = None
     is_clean: bool = False
 
+    def has_changed(self, name: str) -> bool:
+        """Return whether a pass has changed the kernel."""
+        return any(run.has_changed for run in self.runs if run.name == name)
+
     def may_have(self, kernel: Kernel, kinds: Iterable[object]) -> bool:
         """Return whether a kernel may contain statements of one of these classes, or one of these operations."""
         if self.kinds is None:
