@@ -18,7 +18,7 @@ from typing import Any
 from ..transpiler.ir.types import SCALARS, Scalar, f32, f64, i32, i64, u32
 from ..transpiler.lang.arch import Arch, cpu
 from ..transpiler.lazy_dataclasses import dataclass
-from ..transpiler.options import CompileOptions
+from ..transpiler.options import OFF_BY_DEFAULT, CompileOptions
 from .loading import loader
 
 EFFECTIVE: dict[str, str] = {
@@ -206,7 +206,7 @@ class Config:
             argument_offsets=self.argument_offsets,
             one_file=self.one_file,
             grid_stride=self.grid_stride if isinstance(self.grid_stride, bool) else None,
-            disabled_passes=frozenset(disabled),
+            disabled_passes=OFF_BY_DEFAULT.union(disabled),
         )
         if self.templates_dir:
             options = _templates().with_templates(options, self.templates_dir)

@@ -16,7 +16,7 @@ from types import CodeType
 from typing import Any, Protocol
 
 from ..transpiler.errors import PACKAGE
-from ..transpiler.options import CompileOptions, OwnPass
+from ..transpiler.options import OFF_BY_DEFAULT, CompileOptions, OwnPass
 from .loading import loader
 
 ABBREVIATIONS = {"cse": "common_subexpressions", "dce": "dead_code"}
@@ -70,7 +70,7 @@ def _checked(item: str, source: str) -> str:
     sign, name = item[:1], ABBREVIATIONS.get(item[1:], item[1:])
     known, required = _known(), _passes().REQUIRED
     if sign not in SIGNS:
-        raise ValueError(f"{source}: `{item}` has no sign. Hint: '-{item}' leaves a pass out, '+{item}' runs it again")
+        raise ValueError(f"{source}: `{item}` has no sign. Hint: '-{item}' leaves a pass out, '+{item}' runs it")
     _check_name(name, known, source)
     if sign == "-" and name in required:
         optional = ", ".join(dict.fromkeys(name for name in known if name not in required))
@@ -190,18 +190,23 @@ def _function_text(function: Any, seen: dict[int, int], unknown: list[str], dept
 
 @dataclass(frozen=True, slots=True)
 class PassEntry:
-    """A pass in its stage. required: every kernel needs it, so it cannot be left out."""
+    """A pass in its stage. required: every kernel needs it, so it cannot be left out. is_on: it runs unless it is."""
 
     stage: str
     name: str
     required: bool
+    is_on: bool = True
 
 
 class PassList(list[PassEntry]):
     """The passes in their order; those of a cleanup run until nothing changes."""
 
     def __str__(self) -> str:
-        return "\n".join(f"{e.stage:<9} {e.name}{' (required)' if e.required else ''}" for e in self)
+        return "\n".join(f"{e.stage:<9} {e.name}{_note(e)}" for e in self)
+
+
+def _note(entry: PassEntry) -> str:
+    return " (required)" if entry.required else "" if entry.is_on else f" (only with passes='+{entry.name}')"
 
 
 def passes() -> PassList:
@@ -216,4 +221,8 @@ def passes() -> PassList:
     """
     required = _passes().REQUIRED
     stages = _passes().names_of_passes()
-    return PassList(PassEntry(stage, name, name in required) for stage, names in stages.items() for name in names)
+    return PassList(
+        PassEntry(stage, name, name in required, name not in OFF_BY_DEFAULT)
+        for stage, names in stages.items()
+        for name in names
+    )

@@ -42,6 +42,10 @@ class OwnTemplate:
     path: str = field(repr=False, compare=False)
 
 
+OFF_BY_DEFAULT = frozenset({"lower_access"})
+"""Passes that run only if they are asked for: `passes="+lower_access"`."""
+
+
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
     """Options of one compilation; part of the key of every artefact.
@@ -88,7 +92,7 @@ class CompileOptions:
     argument_offsets: bool = False
     one_file: bool = False
     grid_stride: bool | None = None
-    disabled_passes: frozenset[str] = frozenset()
+    disabled_passes: frozenset[str] = OFF_BY_DEFAULT
     own_passes: tuple[OwnPass, ...] = ()
     own_templates: tuple[OwnTemplate, ...] = ()
     pass_limit: int | None = None
@@ -148,6 +152,16 @@ class Capabilities:
     slow_divisions: bool = False
     """Whether a division of f32 takes several instructions more than a product, with `fast_math` too."""
     extra: tuple[tuple[str, str], ...] = field(default=())
+
+    @property
+    def has_pointers(self) -> bool:
+        """Whether its arrays are typed pointers, which 64-bit numbers index."""
+        return self.target != "vulkan"
+
+    @property
+    def has_wide_indices(self) -> bool:
+        """Whether all numbers of elements of several axes have 64 bits, as `Language.has_wide_indices` says."""
+        return self.target == "c"
 
     @property
     def has_vectors(self) -> bool:

@@ -22,6 +22,7 @@ transpiler/errors
 transpiler/options
 transpiler/nesting
 transpiler/ir
+transpiler/ir/elements
 transpiler/ir/serialize
 transpiler/ir/edited
 transpiler/lang

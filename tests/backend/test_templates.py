@@ -53,6 +53,7 @@ def overriding(name: str, block: str, inside: str) -> str:
 @pytest.mark.parametrize("arch", OURS)
 def test_a_block_is_replaced_for_all_kernels(arch: str, tmp_path: Path) -> None:
     name, block = OURS[arch]
+    ti.init(arch=ti.cpu)  # in a session on a GPU the source is that for its capabilities
     plain = scale.source(2.0, arch=getattr(ti, arch))
     written(tmp_path, name, overriding(name, block, "// of our project"))
     ti.init(arch=ti.cpu, templates_dir=str(tmp_path))

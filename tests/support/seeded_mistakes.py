@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shadesmith.transpiler.ir.nodes import Statement, walk
-from shadesmith.transpiler.ir.statements import AtomicOp, Const, GlobalStore, LocalStore, Operation
+from shadesmith.transpiler.ir.statements import AtomicOp, Const, GlobalPtr, GlobalStore, LocalStore, Operation
 from shadesmith.transpiler.ir.tasks import Kernel
 
 SWAPS = {"add": "sub", "mul": "add", "floordiv": "add", "mod": "add", "plain_div": "add", "plain_mod": "add"}
@@ -37,6 +37,19 @@ def wrong_constant(kernel: Kernel) -> bool:
         if isinstance(value, Const) and not isinstance(value.value, bool):
             value.value, value.origin = value.value + 3, None
             return True
+    return False
+
+
+def wrong_address(kernel: Kernel) -> bool:
+    """Take rows for shorter than they are, so that addresses stay in bounds."""
+    for root in kernel.roots():
+        numbers = [s.indices[0] for s in walk(root) if isinstance(s, GlobalPtr) and s.is_flat]
+        while numbers:
+            value = numbers.pop()
+            numbers += value.operands if isinstance(value, Operation) else []
+            if isinstance(value, Const) and value.value > 1:
+                value.value, value.origin = value.value - 1, None
+                return True
     return False
 
 

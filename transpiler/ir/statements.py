@@ -275,6 +275,7 @@ class GlobalPtr(Statement):
 
     cell: for an array in a pool, the number of the pool's cell that contains the element, if it is known.
     lanes: of neighbours along the last axis that are accessed together: the type is a vector of so many elements.
+    is_flat: the only index is the number of the element in the array's memory, i32 or i64 (`lower_access`).
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices", "cell")
@@ -282,6 +283,7 @@ class GlobalPtr(Statement):
     indices: list[Statement]
     cell: Statement | None = None
     lanes: int = 1
+    is_flat: bool = False
 
 
 @dataclass(eq=False, slots=True)

@@ -273,8 +273,10 @@ class _Flat(_Printer):
                 self.line("}")
             case Call() if statement.function.results:
                 self.line(f"{self.define(statement)} = {self.value(statement)}")
-            case ThreadFor(condition=condition):
-                self.line(f"threads{f' if {self.ref(condition)}' if condition is not None else ''} {{")
+            case ThreadFor(condition=condition, joined=joined):
+                shown = f" if {self.ref(condition)}" if condition is not None else ""
+                shown += f" joining {self.ref(joined)}" if joined is not None else ""
+                self.line(f"threads{shown} {{")
                 self.block(statement.body)
                 self.line("}")
             case _ if statement.type is not None:
@@ -348,6 +350,8 @@ class _Flat(_Printer):
             case GlobalPtr(array=array, indices=indices, cell=cell):
                 inside = "" if cell is None else f" in cell {self.ref(cell)}"
                 inside = f" and {statement.lanes - 1} after it" if statement.lanes > 1 else inside
+                if statement.is_flat:
+                    return f"ptr {array.name} at {self.ref(indices[0])}{inside}"
                 return f"ptr {array.name} {self.tuple(indices)}{inside}"
             case GlobalTemporary(temporary=temporary):
                 return f"temporary {temporary.name}"
@@ -554,6 +558,8 @@ class _Nested(_Printer):
                 return (f"is_aligned({array.name}, {size})", 3)
             case ArrayShape(array=array, axis=axis):
                 return (f"{array.name}.shape[{axis}]", 3)
+            case GlobalPtr(array=array, indices=[number], is_flat=True):
+                return (f"{array.name} at {self.text_of(number)}", 3)
             case GlobalPtr(array=array, indices=indices):
                 return (f"{array.name}[{self.texts_of(indices) or None}]", 3)
             case GlobalTemporary(temporary=temporary):

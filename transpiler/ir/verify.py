@@ -102,6 +102,7 @@ def _need(condition: bool, message: str, statement: Statement | None = None) -> 
 
 
 POINTERS = (Alloca, GlobalPtr, GlobalTemporary, MatrixPtr, StructPtr, Reference)
+WHOLE = (i32, i64)
 LOCALS = (Alloca, Reference)
 
 
@@ -256,8 +257,11 @@ class _Checker:
             case GlobalPtr():
                 is_whole = self.stage is Stage.FRONTEND and bool(statement.array.parts)
                 _need(statement.array in self.arrays or is_whole, "a pointer into an unknown array", statement)
-                _need(len(statement.indices) == statement.array.ndim, "another number of indices than axes", statement)
                 _need(statement.type == _pointed(statement), "a pointer of another type than the array", statement)
+                if statement.is_flat:
+                    self.flat(statement)
+                    return
+                _need(len(statement.indices) == statement.array.ndim, "another number of indices than axes", statement)
                 self.indices(statement, statement.indices)
             case Activate() | Deactivate() | IsActive() | CellNumber() | Append() | Length():
                 self.cell(statement)
@@ -337,6 +341,11 @@ class _Checker:
 
     def indices(self, statement: Statement, indices: list[Statement]) -> None:
         _need(all(index.type == i32 for index in indices), "an index that is not i32", statement)
+
+    def flat(self, pointer: GlobalPtr) -> None:
+        """Check a pointer by the number of an element."""
+        is_one = len(pointer.indices) == 1 and pointer.cell is None and not pointer.array.is_shared
+        _need(is_one and pointer.indices[0].type in WHOLE, "an element by a number that is not i32 or i64", pointer)
 
     def operation(self, statement: Operation) -> None:
         entry = OPS.get(statement.op)

@@ -65,7 +65,9 @@ from .sparse.sparse_arrays import sparse_arrays
 from .sparse.struct_for import struct_for
 from .target.blocks_in_order import blocks_in_order
 from .target.exact_ends import exact_ends
+from .target.hoist_addresses import hoist_addresses
 from .target.legalize import legalize
+from .target.lower_access import lower_access
 from .target.lowest_bits import lowest_bits
 from .target.minima import minima
 from .target.normal_numbers import normal_numbers
@@ -101,15 +103,23 @@ MAX_ROUNDS = 8
 
 
 class Cleanup(tuple[Pass, ...]):
-    """Passes to run repeatedly, one after another, until none of them changes the kernel."""
+    """Passes to run repeatedly, one after another, until none of them changes the kernel.
+
+    after: the pass without whose change there is nothing to do, None if others need the group too.
+    """
+
+    after: Pass | None = None
 
 
-def until_stable(*steps: Pass) -> Cleanup:
+def until_stable(*steps: Pass, after: Pass | None = None) -> Cleanup:
     """Return the steps as a group that runs until nothing changes, at most `MAX_ROUNDS` rounds."""
-    return Cleanup(steps)
+    group = Cleanup(steps)
+    group.after = after
+    return group
 
 
 cleanup = until_stable(fold, simplify, forward_stores, common_subexpressions, dead_code)
+addresses = until_stable(hoist_addresses, common_subexpressions, dead_code, after=lower_access)
 
 UNAFFECTED: dict[Pass, tuple[Pass, ...]] = {
     fold: (fold,),
@@ -238,6 +248,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         lane_loops,  # after `vector_lanes`, for the loops that it leaves
         lane_whiles,  # after `vector_lanes`, likewise
         short_vectors,  # after both, whose loops load neighbours
+        lower_access,  # after all passes that know what an index is; before `wrapping`: it adds sums
+        addresses,  # shares and moves what `lower_access` has added; not `simplify`, which would undo `expand_vectors`
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         lowest_bits,  # likewise
@@ -271,7 +283,8 @@ def run(kernel: Kernel, context: PassContext, last: str = "") -> None:
         for stage, steps in _pipeline(context).items():
             for step in steps:
                 if isinstance(step, Cleanup):
-                    _run_until_stable(step, stage, kernel, context, waiting)
+                    if step.after is None or context.has_changed(step.after.__name__):
+                        _run_until_stable(step, stage, kernel, context, waiting)
                     continue
                 _run_step(step, stage, kernel, context, waiting)
                 if step.__name__ == last:
@@ -329,23 +342,31 @@ def _steps(item: Pass | Cleanup) -> tuple[Pass, ...]:
 
 
 def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: PassContext, waiting: set[Pass]) -> None:
-    """Run the waiting steps one after another, until none is left that may change something."""
+    """Run the steps one after another, until none is left that may change something."""
     for _ in range(MAX_ROUNDS):
+        changed = False
         for step in steps:
-            if not waiting:
+            if steps is cleanup and not waiting:
                 return
-            _run_step(step, stage, kernel, context, waiting)
+            changed |= _run_step(step, stage, kernel, context, waiting)
+        if not changed:
+            return
 
 
-def _run_step(step: Pass, stage: Stage, kernel: Kernel, context: PassContext, waiting: set[Pass]) -> None:
-    """Run a pass, unless it is a step of the cleanup that would find nothing; add what may find something then."""
+def _run_step(step: Pass, stage: Stage, kernel: Kernel, context: PassContext, waiting: set[Pass]) -> bool:
+    """Run a pass, unless it is a step of the cleanup that would find nothing; add what may find something then.
+
+    Returns: whether it changed the kernel.
+    """
     if step in cleanup and step not in waiting:
-        return
+        return False
     waiting.discard(step)
     context.left = None
-    if _run_pass(step, stage, kernel, context):
-        left, unaffected = context.left, UNAFFECTED.get(step, ())
-        waiting.update(one for one in cleanup if one not in unaffected and (left is None or one.__name__ in left))
+    if not _run_pass(step, stage, kernel, context):
+        return False
+    left, unaffected = context.left, UNAFFECTED.get(step, ())
+    waiting.update(one for one in cleanup if one not in unaffected and (left is None or one.__name__ in left))
+    return True
 
 
 def _may_find(step: Pass, kernel: Kernel, context: PassContext) -> bool:

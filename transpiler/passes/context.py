@@ -92,6 +92,10 @@ class PassContext:
     facts: dict[Hashable, Any] = field(default_factory=dict)
     left: frozenset[str] | None = None
 
+    def has_changed(self, name: str) -> bool:
+        """Return whether a pass has changed the kernel."""
+        return any(run.has_changed for run in self.runs if run.name == name)
+
     def may_have(self, kernel: Kernel, kinds: Iterable[object]) -> bool:
         """Return whether a kernel may contain statements of one of these classes, or one of these operations."""
         if self.kinds is None:

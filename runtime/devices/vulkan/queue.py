@@ -27,8 +27,8 @@ BATCH = 64
 EAGER_THREADS = 1 << 20
 """Work [threads] that is submitted immediately, so that the device starts while Python continues."""
 AHEAD = 2
-"""Submissions that keep a device busy. While it has so many, large work is collected, too: between two submissions an H200
-does nothing for 8 to 15 us, between two commands of one for less than 1."""
+"""Submissions that keep a device busy. While it has so many, large work is collected, too: between two submissions an
+H200 does nothing for 8 to 15 us, between two commands of one for less than 1."""
 COLLECTED = 8
 """Commands of large work that are collected at most: they start late if Python is busy until the others have ended."""
 IN_FLIGHT = 16
@@ -276,7 +276,7 @@ class Queue:
         return commands
 
     def offer(self) -> None:
-        """Submit the recorded commands, unless `is_held`, or they are few and the device is busy. The lock must be held."""
+        """Submit the recorded commands, unless `is_held`, or they are few and the device is busy. Needs the lock."""
         if self.is_held or (self.recorded < COLLECTED and self._is_busy()):
             return
         self.flush()

@@ -417,7 +417,9 @@ def test_a_wait_that_asks_again_and_again_ends(device: VulkanDevice) -> None:
         device._queue._spins = False
 
 
-def test_large_work_is_collected_while_the_device_is_busy(device: VulkanDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_work_is_collected_while_the_device_is_busy(
+    device: VulkanDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first two launches start at once, further ones together: a device pauses between submissions."""
     count, queue = EAGER_THREADS, device._queue
     memory = device.allocate(4 * count)

@@ -101,7 +101,11 @@ def _moved(names: str, leader: Place, place: Place) -> str:
 
 @pytest.mark.sampled(4)  # lavapipe compiles each loop for itself
 @pytest.mark.parametrize("first", range(0, COUNT, TOGETHER))
-def test_patterns_come_back_as_numpy_changes_them(target: str, define_kernel: Callable[..., Any], first: int) -> None:
+@pytest.mark.parametrize("passes", ["", "+lower_access"])
+def test_patterns_come_back_as_numpy_changes_them(
+    target: str, define_kernel: Callable[..., Any], first: int, passes: str
+) -> None:
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR, passes=passes)
     trees = [random_trees(number) for number in range(first, first + TOGETHER)]
     fields: dict[str, Any] = {}
     for tops in trees:

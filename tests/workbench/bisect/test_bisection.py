@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from seeded_mistakes import lost_store, swapped_operands, wrong_constant, wrong_operation
+from seeded_mistakes import lost_store, swapped_operands, wrong_address, wrong_constant, wrong_operation
 
 import shadesmith as ti
 from shadesmith.runtime.commands import command_line
@@ -27,6 +27,8 @@ SEEDED: dict[str, Callable[[Kernel], bool]] = {
     "split_vectors": wrong_operation,
     "fuse_result": wrong_operation,
     "private_sums": wrong_operation,
+    "lower_access": wrong_address,
+    "hoist_addresses": wrong_address,
 }
 
 
@@ -83,6 +85,13 @@ def mixed(m: ti.types.ndarray(ti.math.vec3, 1), g: ti.types.ndarray(ti.f32, 2)):
         m[i] = m[i] * g[0, 0] + g[1, 1] * m[i]
 
 
+@ti.kernel(passes="+lower_access")
+def tabled(table: ti.template(), n: ti.i32):
+    for i in range(n):
+        for j in range(5):
+            table[i, j] = table[i, j] + i * 10 + j
+
+
 def call() -> tuple[Any, ...]:
     x, v, m = ti.field(ti.i32, 20), ti.ndarray(ti.f32, 16), ti.ndarray(ti.math.vec3, 16)
     for i in range(20):
@@ -101,6 +110,8 @@ def call_for(name: str) -> tuple[Any, tuple[Any, ...]]:
         return scattered, (x, v)
     if name == "reduce_atomics":
         return counted, (x, v)
+    if name in ("lower_access", "hoist_addresses"):
+        return tabled, (ti.field(ti.i32, (6, 5)), 6)
     if name in ("operand_order", "split_vectors"):
         grid = ti.ndarray(ti.f32, (8, 8))
         grid.fill(1.5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,12 +61,15 @@ def specialization(name: str, target: str) -> Specialization:
 
 
 @pytest.mark.sampled(6)
+@pytest.mark.parametrize("lowered", [False, True])
 @pytest.mark.parametrize("language", SUFFIX)
 @pytest.mark.parametrize("name", KERNELS)
-def test_an_unchanged_text_gives_the_same_source(name: str, language: str) -> None:
+def test_an_unchanged_text_gives_the_same_source(name: str, language: str, lowered: bool) -> None:
     if language == "vulkan" and name in RECURSIVE:
         return
     given = specialization(name, language)
+    if lowered:
+        given = replace(given, options=replace(given.options, disabled_passes=frozenset()))
     with deep_recursion():
         kernel, text = final_form(given)
         expected, flat = emit(kernel, language, given.options, given.capabilities), print_kernel(kernel)
@@ -74,6 +79,39 @@ def test_an_unchanged_text_gives_the_same_source(name: str, language: str) -> No
         verify(read, Stage.FINAL)
         assert print_kernel(read) == flat
         assert emit(read, language, given.options, given.capabilities) == expected
+
+
+GRID = """
+    @ti.kernel(passes="+lower_access")
+    def scale(a: ti.f32, x: ti.types.ndarray(ti.f32, 2)):
+        for i in range(x.shape[0]):
+            for j in range(x.shape[1] - 1):
+                x[i, j] = a * x[i, j + 1]
+"""
+
+
+def test_addresses_by_number_are_edited(target: str, tmp_path: Path) -> None:
+    ti.init(arch=getattr(ti, target))
+    scale = written_programs.write(tmp_path / "p.py", GRID).scale
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    path = scale.edit(2.0, x, form="ir")
+    text = path.read_text()
+    number = re.search(r"ptr x at (\$\w+)\n *(\$\w+).*global load", text)
+    assert number is not None, text
+    line = f"{number[1]}: "
+    assert text.count("ptr x at $") == 2 and line in text
+    step = next(each for each in text.splitlines() if each.strip().startswith(line))  # $x_index + 1
+    base = step.split(" add ")[1].split(",")[0]
+    path.write_text(text.replace(f"ptr x at {number[1]}\n", f"ptr x at {base}\n"))
+    scale(2.0, x)
+    expected = np.arange(12, dtype=np.float32).reshape(3, 4)
+    expected[:, :3] *= 2
+    np.testing.assert_array_equal(x, expected)
+    for wrong, message in (("$a", "not i32 or i64"), ("$none", r"none")):
+        path.write_text(text.replace(f"ptr x at {number[1]}\n", f"ptr x at {wrong}\n"))
+        scale.forget_launchers()
+        with pytest.raises(ti.EditError, match=message):
+            scale(2.0, x)
 
 
 def test_an_edit_runs_until_it_is_deleted(target: str, tmp_path: Path) -> None:

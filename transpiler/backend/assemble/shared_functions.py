@@ -199,9 +199,9 @@ def _passable(context: EmitContext, array: Array) -> bool:
     """Return whether all accesses to an array start from one pointer, which a caller can pass."""
     layout = context.layout
     plain = array in layout.declared and array.place is None and not array.role and not array.is_shared
-    return plain and not (
-        array.strided or array.clamped or array in layout.accessors.wide or array in layout.accessors.copies
-    )
+    accessors = layout.accessors
+    others = (accessors.wide, accessors.copies, accessors.flat, accessors.wide_flat)
+    return plain and not (array.strided or array.clamped or any(array in names for names in others))
 
 
 def _needs_args(context: EmitContext, function: Function, passed: Sequence[Array]) -> bool:

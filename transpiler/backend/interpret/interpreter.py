@@ -15,6 +15,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from ...errors import TaichiRuntimeError
+from ...ir.elements.numbers import position_of_number
 from ...ir.functions import Call, CallResult, Reference
 from ...ir.nodes import Block, Statement
 from ...ir.ops import ATOMIC_OPS, OPS
@@ -353,6 +354,8 @@ class _Machine:
     def _global_ptr(self, statement: GlobalPtr) -> Address | _OutOfBounds:
         accessed = statement.array
         array = self.shared[accessed] if accessed.is_shared else self.arrays[accessed.binding]
+        if statement.is_flat:
+            return self._by_number(statement, array)
         index = tuple(int(self.values[i]) for i in statement.indices)
         shape = array.shape[: len(index)] if accessed.shape is None else accessed.shape
         if accessed.clamped:
@@ -375,6 +378,16 @@ class _Machine:
         if statement.cell is None:
             return array, (PresentCell(self.cells, accessed.place, index), *position)
         return array, (int(self.values[statement.cell]), *position)
+
+    def _by_number(self, pointer: GlobalPtr, array: Any) -> Address | _OutOfBounds:
+        """Return the element with a number, in the order of memory."""
+        accessed, number = pointer.array, int(self.values[pointer.indices[0]])
+        ndim = accessed.ndim if accessed.place is None else len(index_components_of(accessed.place))
+        position = position_of_number(number, array.shape[:ndim])
+        if position is not None:
+            return array, position
+        where = pointer.location.describe()
+        return _OutOfBounds(f"{where}\nAccess outside `{accessed.name}`: element {number}, shape {array.shape[:ndim]}")
 
     def _shape(self, statement: ArrayShape) -> Any:
         array = statement.array

@@ -11,10 +11,11 @@ from dataclasses import field, replace
 from math import prod
 from typing import Any
 
+from ...ir.elements.tree_arrays import steps_to
 from ...ir.snodes import Node, memory_of, pool_above
 from ...ir.sparse import CELL_MEMBERS, NodeUse
 from ...ir.sparse_storage import COUNTERS, needed_indices
-from ...ir.statements import Array
+from ...ir.statements import Array, GlobalPtr
 from ...ir.textures import Texture
 from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import Names
@@ -42,6 +43,8 @@ class MemoryExpressions:
     constants: NamedConstants = field(default_factory=NamedConstants)
     wide: Mapping[Array, tuple[str, int]] = field(default_factory=dict)
     """For arrays of which several neighbours are accessed together: the name of their type, and how many they are."""
+    flat: frozenset[Array] = frozenset()
+    """Arrays of which elements are accessed by number."""
     read_only: frozenset[Array] = frozenset()
     """Arrays of numbers that nothing writes while the kernel runs, of which a thread has several loads in flight."""
 
@@ -55,6 +58,7 @@ class Accessors:
     inside: name and definition of the macro that takes the cell of a pool before the indices.
     copies: name and definition of the macro of the copy that a block of threads has of an array.
     wide: name and definition of the macro of several neighbours.
+    flat, wide_flat: name and definition of the macro of an element, and of several neighbours, by the number.
     """
 
     names: dict[Array, str] = field(default_factory=dict)
@@ -62,15 +66,25 @@ class Accessors:
     inside: dict[Array, tuple[str, str]] = field(default_factory=dict)
     copies: dict[Array, tuple[str, str]] = field(default_factory=dict)
     wide: dict[Array, tuple[str, str]] = field(default_factory=dict)
+    flat: dict[Array, tuple[str, str]] = field(default_factory=dict)
+    wide_flat: dict[Array, tuple[str, str]] = field(default_factory=dict)
+
+    def name_of(self, pointer: GlobalPtr) -> str:
+        """Return the macro of an element, or of several neighbours."""
+        if pointer.lanes == 1:
+            return self.flat[pointer.array][0] if pointer.is_flat else self.names[pointer.array]
+        return (self.wide_flat if pointer.is_flat else self.wide)[pointer.array][0]
 
 
 @dataclass(slots=True)
 class UsedMemory:
-    """What a source accesses: arrays, several neighbours in arrays, arrays by the cell of a pool, textures, properties
-    of sparse nodes, and named numbers."""
+    """What a source accesses: arrays, several neighbours in arrays, arrays by the numbers of elements, arrays by the
+    cell of a pool, textures, properties of sparse nodes, and named numbers."""
 
     arrays: dict[Array, None] = field(default_factory=dict)
     wide: dict[Array, None] = field(default_factory=dict)
+    flat: dict[Array, None] = field(default_factory=dict)
+    wide_flat: dict[Array, None] = field(default_factory=dict)
     inside: dict[Array, None] = field(default_factory=dict)
     cells: dict[NodeUse, None] = field(default_factory=dict)
     textures: dict[Texture, None] = field(default_factory=dict)
@@ -78,12 +92,21 @@ class UsedMemory:
     passed: dict[str, None] = field(default_factory=dict)
     """Macros of arrays that are parameters of functions."""
 
+    def add(self, pointer: GlobalPtr) -> None:
+        """Record an access of an element, or of several neighbours."""
+        if pointer.lanes == 1:
+            (self.flat if pointer.is_flat else self.arrays)[pointer.array] = None
+        else:
+            (self.wide_flat if pointer.is_flat else self.wide)[pointer.array] = None
+
     def with_all(self, others: Iterable[UsedMemory]) -> UsedMemory:
         """Return what this and others access."""
         union = UsedMemory()
         for used in (self, *others):
             union.arrays |= used.arrays
             union.wide |= used.wide
+            union.flat |= used.flat
+            union.wide_flat |= used.wide_flat
             union.inside |= used.inside
             union.cells |= used.cells
             union.textures |= used.textures
@@ -100,12 +123,14 @@ def definitions(
     copied: arrays whose macro is that of the copy.
     """
     macros, functions, helpers = ([], [], []) if cells is None else cells.lines(used.cells)
-    arrays = sorted({**used.arrays, **used.inside, **used.wide}, key=lambda a: a.binding)
+    arrays = sorted({**used.arrays, **used.inside, **used.wide, **used.flat, **used.wide_flat}, key=lambda a: a.binding)
     for array in (array for array in arrays if not array.is_shared):
         macros += [names.inside[array][1]] if array in names.inside else []
         line = names.copies[array][1] if array in copied else names.lines[array]
         macros += [line] if array in used.arrays else []
         macros += [names.wide[array][1]] if array in used.wide else []
+        macros += [names.flat[array][1]] if array in used.flat else []
+        macros += [names.wide_flat[array][1]] if array in used.wide_flat else []
     return [*macros, *used.passed], functions, helpers
 
 
@@ -137,6 +162,12 @@ def accessors(
         if array in memory.wide:
             wide = free.declare(f"{name}{memory.wide[array][1]}")
             macros.wide[array] = wide, f"#define {wide}({parameters}) {_neighbours(array, letters, memory)}"
+        if array in memory.flat:
+            by_number = free.declare(f"{name}_at")
+            macros.flat[array] = by_number, f"#define {by_number}(n) {_numbered(array, 'n', memory)}"
+        if array in memory.flat and array in memory.wide:
+            by_number = free.declare(f"{name}{memory.wide[array][1]}_at")
+            macros.wide_flat[array] = by_number, f"#define {by_number}(n) {_numbered_neighbours(array, 'n', memory)}"
     free.reserved |= NAMES_IN_BLOCKS if not memory.target.language.shared_qualifier else frozenset()
     for array in sorted(shared, key=lambda a: a.binding):
         macros.names[array] = free.declare(array.name or "tile")
@@ -172,11 +203,27 @@ def _element(array: Array, letters: list[str], memory: MemoryExpressions) -> str
 
 def _neighbours(array: Array, letters: list[str], memory: MemoryExpressions) -> str:
     """Return several neighbours along the last axis, from the element whose indices are the parameters of a macro."""
-    kind, lanes = memory.wide[array]
     number = row_major(array, less_offset(array, letters), memory.target, memory.expressions, memory.constants)
+    return _numbered_neighbours(array, number, memory)
+
+
+def _numbered_neighbours(array: Array, number: str, memory: MemoryExpressions) -> str:
+    """Return several neighbours, from the element with a number."""
+    kind, lanes = memory.wide[array]
     return memory.target.language.wide_access.format(
         type=kind, data=memory.expressions[array], number=number, factor=factor(number), lanes=lanes
     )
+
+
+def _numbered(array: Array, number: str, memory: MemoryExpressions) -> str:
+    """Return the element with a number, which is the parameter of a macro."""
+    language = memory.target.language
+    part = array if array.place is None else memory_of(array.place)
+    element = f"{memory.expressions[part]}{'' if language.has_pointers else '.v'}[{number}]"
+    if array.place is not None:
+        _, member = steps_to(array.place)[0]
+        return element if member is None else f"{element}.{memory.trees[memory_of(array.place)].members[member]}"
+    return language.read_only_load.format(element) if array in memory.read_only else element
 
 
 def cell_of(place: Node, indices: Sequence[str], cells: SparseSource | None) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from math import prod
 
+from ...ir.elements.tree_arrays import cells_in, chain_of, filled, groups_of, single_place, steps_to
 from ...ir.snodes import (
     IndexComponent,
     Node,
@@ -22,10 +23,7 @@ from ...ir.snodes import (
     cell_size_bytes,
     member_offsets,
     memory_of,
-    merge_components,
     node_size_bytes,
-    part_extents,
-    path_in_part,
     places_of,
     shape_of,
 )
@@ -68,7 +66,7 @@ class TreeSource:
     @property
     def single(self) -> Node | None:
         """The place whose elements the pointer points to, None if it points to structs."""
-        return _single(_chain(self.part))
+        return single_place(chain_of(self.part))
 
 
 def write_tree(
@@ -82,34 +80,11 @@ def write_tree(
         members: names that no member may have.
     """
     source = TreeSource(tree, part, "", "")
-    chain = _chain(part)
-    single = _single(chain)
+    chain = chain_of(part)
+    single = single_place(chain)
     source.pointer = f"{_name(tree, single)}_data" if single is not None else _array_name(tree, chain)
     source.element = _write_cells(source, chain, target, structs, types, members)
     return source
-
-
-def _chain(node: Node) -> list[Node]:
-    """Return `node` and the nodes below it that form one array of cells with it."""
-    chain = [node]
-    while len(inner := filled(chain[-1])) == 1 and inner[0].kind != "place":
-        chain.append(inner[0])
-    return chain
-
-
-def filled(node: Node) -> list[Node]:
-    """Return the children of `node` that occupy memory in its cells."""
-    return [child for child in node.children if not child.has_pool and _holds_something(child)]
-
-
-def _holds_something(node: Node) -> bool:
-    return node.kind == "place" or bool(filled(node))
-
-
-def _single(chain: list[Node]) -> Node | None:
-    """Return the place that the cells of an array consist of, None if they are structs."""
-    inner = filled(chain[-1])
-    return inner[0] if len(inner) == 1 else None
 
 
 def _name(tree: Tree, place: Node) -> str:
@@ -142,7 +117,7 @@ def _write_cells(
     source: TreeSource, chain: list[Node], target: Target, structs: Structs, types: Names, taken: frozenset[str]
 ) -> str:
     """Declare the struct of an array's cells, if they are structs; return the name of their type."""
-    tree, single = source.tree, _single(chain)
+    tree, single = source.tree, single_place(chain)
     if single is not None:
         return structs.name_of_type(tree.elements[single], True)
     names = Names(taken)
@@ -153,8 +128,8 @@ def _write_cells(
             source.members[child] = names.declare(_name(tree, child))
             lines.append(f"{structs.name_of_type(tree.elements[child], True)} {source.members[child]};")
             continue
-        below = _chain(child)
-        alone = _single(below)
+        below = chain_of(child)
+        alone = single_place(below)
         source.members[child] = names.declare(_name(tree, alone) if alone is not None else _array_name(tree, below))
         element = _write_cells(source, below, target, structs, types, taken)
         lines.append(f"{element} {source.members[child]}[{cells_in(below)}];")
@@ -190,11 +165,6 @@ def _padding(node: Node, names: Names, target: Target) -> list[str]:
     return [f"{filler} {names.declare('padding')}{f'[{count}]' if count > 1 else ''};"] if count else []
 
 
-def cells_in(chain: list[Node]) -> int:
-    """Return how many cells the array of a chain of nodes has."""
-    return prod(extent for node in chain for extent in node.extents)
-
-
 def elements_of(source: TreeSource) -> list[Type]:
     """Return the types of the fields in a part of a tree."""
     return [type for place, type in source.tree.elements.items() if memory_of(place) is source.part]
@@ -214,7 +184,7 @@ def place_source(
         cell: of the pool that contains the element.
     """
     element = pointer if target.language.has_pointers else f"{pointer}.v"
-    for depth, (chain, member) in enumerate(_steps_to(place)):
+    for depth, (chain, member) in enumerate(steps_to(place)):
         if depth == 0 and member is not None and not cell and cells_in(chain) == 1 and target.language.has_pointers:
             element += f"->{source.members[member]}"  # a pointer to one struct
             continue
@@ -229,7 +199,7 @@ def place_number(place: Node, indices: Sequence[str], target: Target, unit_bytes
     """Return the offset of an element in the memory of its tree, in units of `unit_bytes`, as a sum."""
     terms: list[str] = []
     constant = 0
-    for chain, member in _steps_to(place):
+    for chain, member in steps_to(place):
         factor = cell_size_bytes(chain[-1]) // unit_bytes
         index = linear(chain, place, indices, target, cell)
         cell = ""
@@ -243,17 +213,16 @@ def place_number(place: Node, indices: Sequence[str], target: Target, unit_bytes
     return " + ".join([*terms, *([str(constant)] if constant or not terms else [])])
 
 
-def _steps_to(place: Node) -> list[tuple[list[Node], Node | None]]:
-    """Return the arrays on the path to a place, each with the member of its cells that follows, None at the end."""
-    path = path_in_part(place)
-    steps: list[tuple[list[Node], Node | None]] = []
-    while path[0] is not place:
-        chain = _chain(path[0])
-        path = path[len(chain) :]
-        steps.append((chain, None if _single(chain) is path[0] else path[0]))
-        if path[0].kind == "place":
-            break
-    return steps
+def numbered_place(place: Node, number: str, unit_bytes: int) -> list[str]:
+    """Return the terms of the offset of the element with a number in the memory of its tree, in units."""
+    chain, member = steps_to(place)[0]
+    factor = cell_size_bytes(chain[-1]) // unit_bytes
+    number = number if number.isidentifier() else f"({number})"
+    terms = [f"{number} * {factor}" if factor > 1 else number]
+    if member is None or member.parent is None:
+        return terms
+    constant = member_offsets(member.parent.children)[0][member.parent.children.index(member)] // unit_bytes
+    return [*terms, str(constant)] if constant else terms
 
 
 class Atom(str):
@@ -276,7 +245,7 @@ def linear_sum(
     chain: list[Node], place: Node, indices: Sequence[str], target: Target, cell: str = ""
 ) -> tuple[str, bool]:
     """Return the number of a cell as `linear` does, and whether it is a sum."""
-    groups = _groups(chain, place)
+    groups = groups_of(chain, place)
     alone = not cell and sum(map(len, groups)) == 1
     number, is_sum = cell, False
     for group in groups:
@@ -323,36 +292,3 @@ def _part(component: IndexComponent, index: str, extent: int, alone: bool, targe
     if component.weight > 1:
         part += f" / {component.weight}"
     return part if component.weight * component.extent == extent else f"{part} % {component.extent}"
-
-
-def _groups(chain: list[Node], place: Node) -> list[list[IndexComponent]]:
-    """Return the index components that number the cells of a chain, node by node, slowest first."""
-    axes = axes_of(place)
-    weights = dict.fromkeys(axes, 1)
-    of_node: dict[Node, list[IndexComponent]] = {}
-    inside = set(chain)
-    stride = 1
-    path = path_in_part(place)
-    for node in reversed(path):
-        extents = node.extents if node is place else part_extents(node, path[0])
-        for axis, extent in reversed(list(zip(node.axes, extents, strict=False))):
-            if node in inside and extent > 1:
-                component = IndexComponent(axes.index(axis), extent, weights[axis], stride)
-                of_node.setdefault(node, []).insert(0, component)
-                stride *= extent
-            weights[axis] *= extent
-    groups = [of_node[node] for node in chain if node in of_node]
-    return _joined_groups(groups)
-
-
-def _joined_groups(groups: list[list[IndexComponent]]) -> list[list[IndexComponent]]:
-    """Join the last component of a node with the first of the next if both are of one index."""
-    merged: list[list[IndexComponent]] = []
-    for group in groups:
-        if merged:
-            joint = merge_components([merged[-1][-1], group[0]])
-            if len(joint) == 1:
-                merged[-1][-1], group = joint[0], group[1:]
-        if group:
-            merged.append(group)
-    return merged

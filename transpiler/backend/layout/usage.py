@@ -45,6 +45,8 @@ class Usage:
     shared: dict[Array, None] = field(default_factory=dict)
     wide: dict[Array, Tensor] = field(default_factory=dict)
     """Arrays of which several neighbours are accessed together, and the type of these."""
+    flat: dict[Array, None] = field(default_factory=dict)
+    """Arrays of which elements are accessed by number."""
     fences: bool = False
     aligned: bool = False
     """Whether it asks for the alignment of an array."""
@@ -95,6 +97,8 @@ def collect(kernel: Kernel) -> Usage:
         match statement:
             case GlobalPtr(array=array):
                 (usage.shared if array.is_shared else usage.arrays)[array] = None
+                if statement.is_flat:
+                    usage.flat[array] = None
                 if statement.lanes > 1 and isinstance(statement.type, Tensor):
                     usage.wide[array] = statement.type
             case IsAligned(array=array):

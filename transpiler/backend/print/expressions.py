@@ -44,7 +44,7 @@ from ...ir.statements import (
     is_const,
     is_same,
 )
-from ...ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset, scalars_of
+from ...ir.types import Scalar, Struct, Tensor, Type, element_of, i64, member_offset, scalars_of
 from ..languages.common.symbols import Symbols
 from ..languages.common.syntax import (
     cast_syntax,
@@ -70,7 +70,7 @@ from ..layout.accessors import UsedMemory, cell_of, clamped, less_offset, passed
 from ..layout.args_members import WIDENED
 from ..layout.layout import Layout
 from ..layout.signatures import Signature
-from ..layout.tree_structs import place_number
+from ..layout.tree_structs import numbered_place, place_number
 from . import wrapping
 
 LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
@@ -187,14 +187,13 @@ class Expressions:
                 )
                 sources = wrapping.wide_sums(self.language, indices, self.of, self.parameters, self.innermost)
                 return f"{name}({', '.join(sources)})"
-            case GlobalPtr(array=array, indices=indices, lanes=lanes):
-                (self.used.arrays if lanes == 1 else self.used.wide)[array] = None
+            case GlobalPtr(array=array, indices=indices):
+                self.used.add(pointer)
                 self.uses_args = True
                 if array.place is not None and (pool := pool_above(array.place)) is not None:
                     self.used.cells["number", pool] = None
                 sources = wrapping.wide_sums(self.language, indices, self.of, self.parameters, self.innermost)
-                names = self.layout.accessors
-                return f"{names.names[array] if lanes == 1 else names.wide[array][0]}({', '.join(sources)})"
+                return f"{self.layout.accessors.name_of(pointer)}({', '.join(sources)})"
             case GlobalTemporary(temporary=temporary):
                 self.uses_args = True
                 return self.layout.temporaries.expressions[temporary]
@@ -296,10 +295,18 @@ class Expressions:
             number = self.layout.temporaries.offsets[base.temporary] // unit + offset
             return "args.temporaries", f"uint({number} + {flat})" if flat else f"{number}u"
         assert isinstance(base, GlobalPtr) and base.type is not None
-        if base.array.place is not None:
-            indices = less_offset(base.array, [self.of(index).source for index in base.indices])
-            cell = f"({self.of(base.cell).source})" if base.cell is not None else self._cell_of(base, indices)
-            parts = [place_number(base.array.place, indices, self.target, unit, cell)]
+        if (place := base.array.place) is not None:
+            indices = [self.of(index).source for index in base.indices]
+            if base.is_flat:
+                parts = numbered_place(place, indices[0], unit)
+            else:
+                indices = less_offset(base.array, indices)
+                cell = (
+                    cell_of(place, indices, self.layout.cells)
+                    if base.cell is None
+                    else f"({self.of(base.cell).source})"
+                )
+                parts = [place_number(place, indices, self.target, unit, cell)]
             parts += [text for text in (str(offset or ""), flat) if text]
             return self.data_of(base.array), f"uint({' + '.join(parts)})"
         linear = self._linear(base)
@@ -308,11 +315,6 @@ class Expressions:
             parts = [linear, *([str(offset)] if offset or not flat else []), *([flat] if flat else [])]
             linear = " + ".join(parts)
         return self.data_of(base.array), f"uint({linear})"
-
-    def _cell_of(self, pointer: GlobalPtr, indices: list[str]) -> str:
-        """Return the number of the pool's cell that contains an element, "" without a pool."""
-        assert pointer.array.place is not None
-        return cell_of(pointer.array.place, indices, self.layout.cells)
 
     def _offset_inside(self, pointer: Statement, unit: int) -> tuple[int, str]:
         """Return the offset of `pointer` in its element: a constant number of scalars, and a computed one."""
@@ -323,12 +325,14 @@ class Expressions:
                 assert isinstance(origin.type, Struct)
                 offset += member_offset(origin.type, pointer.member) // unit
             else:
-                component = self._component(pointer.indices, _columns(origin.type))
+                component = self._component(pointer.indices, origin.type)
                 offset, flat = (offset + int(component), "") if component.isdigit() else (offset, component)
             pointer = origin
         return offset, flat
 
-    def _component(self, indices: list[Statement], columns: int) -> str:
+    def _component(self, indices: list[Statement], kind: Type | None) -> str:
+        assert isinstance(kind, Tensor)
+        columns = kind.shape[-1]
         numbers = [int(i.value) for i in indices if isinstance(i, Const)]
         if len(numbers) == len(indices):
             return str(numbers[0] if len(numbers) == 1 else numbers[0] * columns + numbers[1])
@@ -337,6 +341,8 @@ class Expressions:
 
     def _linear(self, pointer: GlobalPtr) -> str:
         array = pointer.array
+        if pointer.is_flat:
+            return self.of(pointer.indices[0]).source
         is_sum = len(pointer.indices) > 1 or array.strided
         texts = [self.operand(index, MULTIPLY) if is_sum else self.of(index).source for index in pointer.indices]
         texts = clamped(array, less_offset(array, texts), self.layout.shapes)
@@ -425,11 +431,6 @@ def result_of(block: Block) -> Statement:
     return block.result
 
 
-def _columns(kind: Type | None) -> int:
-    assert isinstance(kind, Tensor)
-    return kind.shape[-1]
-
-
 def _const(e: Expressions, value: Const) -> Rendered:
     """Render a number, or the expression of named numbers that it was made of."""
     origin, kind = value.origin, value.type
@@ -510,6 +511,8 @@ def _operation(e: Expressions, value: Operation) -> Rendered:
     if value.op in WRAPPING.values() and isinstance(value.type, Scalar):
         return _wrapping(e, value, value.type)
     syntax = operation_syntax(e.language, value, e.target.exact)
+    if value.op in ("add", "sub", "mul") and value.type == i64 and e.language.has_pointers:
+        return e.formatted(syntax, *wrapping.widened_by_other(value, e.of))
     return e.formatted(syntax, *printed_operands(e.language, value, lambda operand: e.of(operand).template))
 
 

@@ -532,7 +532,9 @@ def _same_address(a: Statement, b: Statement) -> bool:
         return True
     match a, b:
         case GlobalPtr(), GlobalPtr():
-            return a.array is b.array and all(_same_index(i, j) for i, j in zip(a.indices, b.indices, strict=True))
+            if a.array is not b.array or a.is_flat != b.is_flat:
+                return False
+            return all(_same_index(i, j) for i, j in zip(a.indices, b.indices, strict=True))
         case MatrixPtr(), MatrixPtr():
             if not _same_address(a.origin, b.origin):  # first: vectors and matrices have other numbers of indices
                 return False

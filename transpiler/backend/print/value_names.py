@@ -105,6 +105,8 @@ def _element(pointer: Statement) -> str:
     if not isinstance(base, GlobalPtr):
         return _array(pointer)
     words = [_word(index) for index in base.indices]
+    if base.is_flat and words[0] and words[0].startswith(f"{base.array.name}_"):
+        return f"{base.array.name}_value"
     if not words or not all(words):
         return f"{base.array.name}_value"
     group = (words[0] or "").removesuffix("_0")

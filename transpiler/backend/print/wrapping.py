@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ...ir.nodes import Statement, operands, walk
 from ...ir.statements import ArgLoad, Cast, Const, LoopIndex, Operation, Parameter, RangeFor, While
-from ...ir.types import Scalar, Type, u32, u64
+from ...ir.types import Scalar, Type, i32, u32, u64
 from ..languages.common.language import Language
 from ..languages.common.syntax import constant_syntax
 from ..languages.common.syntax_forms import PRIMARY, UNARY, Rendered, Syntax
@@ -94,6 +94,18 @@ def wide_sums(
                 suffix = language.literals.integer_suffixes["i64"]
                 return [f"{sources[0]}{suffix}" if sources[0][-1].isdigit() and " " in sources[0] else sources[0]]
     return sources
+
+
+def widened_by_other(total: Operation, of: Callable[[Statement], Rendered]) -> list[Statement]:
+    """Return the operands of a sum of 64 bits; C and C++ widen the second one by themselves: `(int64_t)i * 64 + j`."""
+    first, second = total.operands
+    if isinstance(first, Const):
+        return [first, second]
+    if isinstance(second, Cast) and second.is_implicit and not of(second).source.isidentifier():
+        second = second.value if second.value.type == i32 else second
+    elif isinstance(second, Const) and second.origin is None and 0 <= second.value < 1 << 31:
+        second = Const(second.value, type=i32)
+    return [first, second]
 
 
 def _is_vectorized(index: Statement, parameters: Collection[Parameter], innermost: dict[Statement, bool]) -> bool:

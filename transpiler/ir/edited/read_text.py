@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from ..elements.numbers import why_not_flat
 from ..functions import Call, CallResult, Function, Reference
 from ..nodes import Block, Statement, operands, walk
 from ..ops import ATOMIC_OPS, OPS
@@ -533,12 +534,21 @@ def _shape(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:
 
 
 def _ptr(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:
+    if flat := re.fullmatch(r"(\w+) at \$(\w+)(?: and (\d+) after it)?", rest):
+        return _flat_ptr(reader, line, flat[1], flat[2], int(flat[3] or 0) + 1)
     pattern = r"(\w+) \((.*)\)(?: in cell \$(\w+))?(?: and (\d+) after it)?"
     match = _parts(reader, line, rest, pattern, "ptr array ($i, $j)")
     array, indices = reader._array(match[1], line), reader._all(match[2], line)
     if len(indices) != array.ndim:
         raise TextError(line.number, f"`{match[1]}` has one index for each axis, {array.ndim}; found {len(indices)}")
     return GlobalPtr(array, indices, reader._named(match[3], line) if match[3] else None, int(match[4] or 0) + 1)
+
+
+def _flat_ptr(reader: _Reader, line: Line, name: str, number: str, lanes: int) -> Statement:
+    array, index = reader._array(name, line), reader._named(number, line)
+    if reason := why_not_flat(array):
+        raise TextError(line.number, f"`{name}` has no elements by number: {reason}", f"ptr {name} ($i, $j)")
+    return GlobalPtr(array, [index], lanes=lanes, is_flat=True)
 
 
 def _aligned(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:

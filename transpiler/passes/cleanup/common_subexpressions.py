@@ -38,10 +38,12 @@ from ...ir.statements import (
     StructElement,
     StructInit,
     StructPtr,
+    base_pointer,
 )
 from ...ir.tasks import Kernel
 from ...ir.textures import STATEMENT_NAMES, TEXEL_READS
 from ...ir.threads import ThreadIndex
+from ..analysis.aliasing import underlying_object
 from ..analysis.memory_walk import Changes, MemoryWalk
 from ..context import PassContext
 from ..rewrite import Rewriter, Rule
@@ -116,6 +118,8 @@ def _sharing(key_of: Callable[[Any], Key | None]) -> Rule:
 
 
 def _load(rewriter: _Sharing, load: GlobalLoad) -> Statement | None:
+    if _is_wide(load.pointer):
+        return None
     first = rewriter.known.get(load.pointer)
     if first is None:
         rewriter.known.remember(load.pointer, load)
@@ -125,8 +129,18 @@ def _load(rewriter: _Sharing, load: GlobalLoad) -> Statement | None:
 
 
 def _write(rewriter: _Sharing, write: GlobalStore | AtomicOp) -> Statement | None:
-    rewriter.known.forget(write.pointer)
+    target = underlying_object(write.pointer)
+    if _is_wide(write.pointer) and target is not None:
+        rewriter.known.forget_objects([target])
+    else:
+        rewriter.known.forget(write.pointer)
     return None
+
+
+def _is_wide(pointer: Statement) -> bool:
+    """Return whether several elements are accessed together, of which an address names only the first."""
+    base = base_pointer(pointer)
+    return isinstance(base, GlobalPtr) and base.lanes > 1
 
 
 def _texel(rewriter: Rewriter, read: Statement) -> Statement | None:
@@ -184,7 +198,7 @@ def _member_ptr_key(statement: StructPtr) -> Key | None:
 
 
 def _global_ptr_key(statement: GlobalPtr) -> Key | None:
-    return (statement.array, statement.cell, *statement.indices)
+    return (statement.array, statement.cell, statement.lanes, statement.is_flat, *statement.indices)
 
 
 def _cell_number_key(statement: CellNumber) -> Key | None:

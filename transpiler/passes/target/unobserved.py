@@ -19,6 +19,7 @@ from ...ir.statements import (
     Alloca,
     ArgLoad,
     AtomicOp,
+    Cast,
     Const,
     GlobalLoad,
     GlobalPtr,
@@ -33,8 +34,9 @@ from ...ir.statements import (
     While,
     base_pointer,
 )
-from ...ir.tasks import Kernel
+from ...ir.tasks import Kernel, statements_in
 from ...ir.types import Scalar
+from ..analysis.addresses import address_values, is_flat_pointer
 from ..analysis.value_ranges import same_value
 
 LARGE = 1 << 30
@@ -54,13 +56,22 @@ def unobserved(kernel: Kernel) -> set[Statement]:
         if block.result is not None and block not in choices:
             seen.add(block.result)
     # What a function stores through a reference its callers see.
+    only_addresses = _addresses(kernel)
     memory: set[Hashable] = {p for function in kernel.functions for p in function.parameters if p.by_reference}
     while True:
         before = len(memory)
         for value in reversed(values):  # the users of a value come after it
-            seen.update(_seen_by(value, value in seen, memory))
+            if value not in only_addresses:
+                seen.update(_seen_by(value, value in seen, memory))
         if len(memory) == before:
             return {value for value in values if _is_sum(value) and value not in seen and not _has_large(value)}
+
+
+def _addresses(kernel: Kernel) -> set[Statement]:
+    """Return the conversions of indices that are in bounds if nothing wraps, which they show to nothing else."""
+    if any(is_flat_pointer(s) and s.array.offset for s in statements_in(kernel) if isinstance(s, GlobalPtr)):
+        return set()
+    return {value for value in address_values(kernel) if isinstance(value, Cast)}
 
 
 def _seen_by(user: Statement, is_seen: bool, memory: set[Hashable]) -> Iterator[Statement]:

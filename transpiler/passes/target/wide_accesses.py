@@ -269,8 +269,9 @@ def _add_rest(builder: Builder, plan: Plan, scalar: Block, comments: bool) -> No
 
 
 def _add_rest_of_rows(builder: Builder, plan: Plan, scalar: Block, aligned: Statement, comments: bool) -> None:
-    """Add a loop over the iterations of one wide iteration. If rows are not aligned, neighbouring threads take neighbours:
-    seven points of 703^3 floats took an H200 1.97 ms with four neighbours a thread, 1.34 so (on Vulkan 2.13 and 1.19).
+    """Add a loop over the iterations of one wide iteration. If rows are not aligned, neighbouring threads take
+    neighbours: seven points of 703^3 floats took an H200 1.97 ms with four neighbours a thread, 1.34 so (on Vulkan
+    2.13 and 1.19).
     """
     first, end = _index(builder, plan), plan.loop.ends[-1]
     lanes, one = builder.const(plan.lanes), builder.const(1)
