@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 from ....transpiler.errors import TaichiRuntimeError, warn_user
 from ....transpiler.lazy_dataclasses import dataclass
 from ....transpiler.options import Capabilities
-from .forks import end_children_at_once
+from ..forks import end_children_at_once
 
 INSTALL_HINT = "apt-get install libvulkan1 mesa-vulkan-drivers glslang-tools"
 VALIDATION_LAYER = "VK_LAYER_KHRONOS_validation"

@@ -15,7 +15,7 @@ POINTERS = {"GlobalPtr", "MatrixPtr", "StructPtr", "GlobalTemporary", "Reference
 CONSTANT = {"Const", "LoopIndex", "ArgLoad", "ArrayShape", "IsAligned", "CellIndex", "CellNumber", "IsActive",
             "Length", "PoolCount", "TextureSample", "TextureFetch", "ImageLoad", "Rand"}  # fmt: skip
 """Values that depend on no array with a derivative."""
-WITHOUT_VALUE = {"OmittedStatement", "Print", "Assert", "IndexCheck", "Break", "Continue", "Return", "Activate",
+WITHOUT_VALUE = {"OmittedStatement", "Print", "Assert", "Notice", "IndexCheck", "Break", "Continue", "Return", "Activate",
                  "Deactivate", "DeactivateEntry", "Append", "ImageStore"}  # fmt: skip
 REFUSED = {"Barrier", "Collective", "Exchange", "ThreadIndex", "ThreadFor", "Call", "CallResult"}
 """Refused by `check_kernel`, or made by later passes."""

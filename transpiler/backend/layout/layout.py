@@ -156,10 +156,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         member_numbers=numbers,
         temporaries=temporaries,
         results=results,
-        references=[
-            replace(r, volatile=volatile and usage.components, coherent=usage.fences)
-            for r in members.references.references.values()
-        ],
+        references=_references(members, usage, volatile),
         stored_types=stored,
         structs=structs,
         trees=trees,
@@ -171,6 +168,14 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         memory=memory,
         declared={item.key: item.declared for item in items if isinstance(item.key, Array)},
     )
+
+
+def _references(members: ArgsMembers, usage: Usage, volatile: bool) -> list[Reference]:
+    """Return the declared references. volatile: for memory of vectors whose components are used."""
+    return [
+        replace(reference, volatile=volatile and usage.components, coherent=usage.fences)
+        for reference in members.references.references.values()
+    ]
 
 
 def _interface(
