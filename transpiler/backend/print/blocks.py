@@ -17,8 +17,7 @@ from dataclasses import field
 from ...errors import UnsupportedError
 from ...ir.functions import reachable
 from ...ir.nodes import walk
-from ...ir.queries import is_index_of
-from ...ir.statements import Alloca, Array, AtomicOp, Const, GlobalLoad, GlobalPtr, GlobalStore, base_pointer
+from ...ir.statements import Alloca, Array, AtomicOp, Const, GlobalLoad, GlobalPtr, GlobalStore, LoopIndex, base_pointer
 from ...ir.tasks import Task
 from ...ir.threads import COLLECTIVES, SUBGROUP_SIZE, Barrier, Collective, Exchange, ThreadFor, ThreadIndex, waits
 from ...ir.types import Scalar, i32
@@ -109,7 +108,7 @@ def block_form(task: Task, size: str, as_loops: bool, is_full: bool) -> BlockFor
 def _is_own(pointer: GlobalPtr, task: Task) -> bool:
     """Return whether a thread accesses only the element of its own index through this pointer."""
     loop = task.loop
-    axes = [index.axis for index in pointer.indices if is_index_of(index, loop)]
+    axes = [index.axis for index in pointer.indices if isinstance(index, LoopIndex) and index.loop is loop]
     return loop is not None and axes == list(range(len(loop.starts)))
 
 
@@ -189,7 +188,7 @@ def write_threads(p: Statements, statement: ThreadFor) -> None:
     with p.indented():
         if statement.condition is not None:
             p.emit(f"if (!{p.e.lvalue(statement.condition)}) continue;")
-        used = {s.axis for s in walk(statement.body) if is_index_of(s, block.task.loop)}
+        used = {s.axis for s in walk(statement.body) if isinstance(s, LoopIndex) and s.loop is block.task.loop}
         if any("index" in block.axes[axis][1].split() for axis in used):
             p.emit(f"int index = {block.index};")
         for axis in sorted(used):

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Remark, Statement, blocks, operands, walk
-from ...ir.queries import is_index_of
 from ...ir.statements import Array, AtomicOp, Break, Continue, GlobalLoad, GlobalStore, RangeFor, Return
 from ...ir.tasks import Kernel
 from ..analysis.aliasing import MemoryObject, underlying_object
+from ..analysis.queries import is_index_of
 from ..context import PassContext
 
 

@@ -8,9 +8,9 @@ cast [i, j] to f32[2]             ->    [cast i, cast j]
 from __future__ import annotations
 
 from ...ir.nodes import Statement
-from ...ir.queries import uncast
 from ...ir.statements import ArgLoad, Cast, Const, ListItem, LoopIndex, MatrixInit, Operation
 from ...ir.types import Scalar, Tensor
+from ..analysis.queries import uncast
 from ..rewrite import Rewriter
 
 

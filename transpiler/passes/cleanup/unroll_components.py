@@ -11,10 +11,10 @@ components of vectors of 2 to 4 numbers. Arrays in registers, matrices and longe
 from __future__ import annotations
 
 from ...ir.nodes import Effect, Statement, blocks, walk
-from ...ir.queries import is_index_of
 from ...ir.statements import MatrixElement, MatrixPtr, RangeFor
 from ...ir.tasks import Kernel
 from ...ir.types import Tensor
+from ..analysis.queries import is_index_of
 from ..context import PassContext
 from ..threads.unroll_reductions import unroll_where
 

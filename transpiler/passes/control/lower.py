@@ -14,7 +14,6 @@ from ...errors import TaichiSyntaxError
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, blocks, walk
 from ...ir.ops import ATOMIC_OPS, OPS
-from ...ir.queries import is_index_of, uncast
 from ...ir.statements import (
     Alloca,
     Break,
@@ -31,6 +30,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Type, u1
+from ..analysis.queries import is_index_of, uncast
 from ..context import PassContext
 from ..sparse.struct_for import as_range_for, rebind_indices
 from .predicate_rest import predicate_rest

@@ -14,7 +14,6 @@ from dataclasses import field
 
 from ...errors import SourceLocation
 from ...ir.nodes import Block, Statement, blocks, operands, walk
-from ...ir.queries import base_array
 from ...ir.statements import (
     Alloca,
     Array,
@@ -35,6 +34,7 @@ from ...ir.statements import (
 )
 from ...ir.types import Type, scalars_of
 from ...lazy_dataclasses import dataclass
+from ..analysis.queries import base_array
 from ..context import Flow
 from .adjoints import ZERO
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, blocks, walk
-from ...ir.queries import is_index_of
 from ...ir.statements import Alloca, Break, Continue, If, RangeFor, StructFor, While
 from ...ir.types import u1
+from ..analysis.queries import is_index_of
 from ..sparse.struct_for import as_range_for, rebind_indices
 
 LOOPS = (RangeFor, StructFor, While)

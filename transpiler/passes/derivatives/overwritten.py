@@ -19,7 +19,6 @@ from collections.abc import Iterable
 
 from ...errors import TaichiCompilationError
 from ...ir.nodes import Block, Statement, blocks
-from ...ir.queries import is_index_of
 from ...ir.statements import (
     ArgLoad,
     Array,
@@ -42,6 +41,7 @@ from ...ir.statements import (
 from ...ir.types import i32, i64
 from ...lazy_dataclasses import dataclass
 from ..analysis.aliasing import split_indices
+from ..analysis.queries import is_index_of
 from ..context import ElementAccess
 
 LOOPS = (RangeFor, StructFor, While)

@@ -15,10 +15,10 @@ vectors.
 from __future__ import annotations
 
 from ...ir.nodes import Statement, operands, walk
-from ...ir.queries import is_index_of
 from ...ir.statements import Cast, GlobalLoad, GlobalStore, LocalStore, Operation, RangeFor, repeats
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar
+from ..analysis.queries import is_index_of
 from ..context import PassContext
 
 MOST_OPERATIONS = 8

@@ -14,7 +14,6 @@ from __future__ import annotations
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, walk
 from ...ir.origins import extent_of
-from ...ir.queries import is_index_of
 from ...ir.statements import (
     Array,
     ArrayShape,
@@ -30,6 +29,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Task
 from ...ir.types import Type, i32
+from ..analysis.queries import is_index_of
 from .widenable import Plan, plan_of
 
 ADDED = 8

@@ -23,7 +23,6 @@ from dataclasses import field
 
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Statement, blocks, operands, replace_uses, walk
-from ...ir.queries import is_index_of
 from ...ir.statements import (
     Alloca,
     AtomicOp,
@@ -43,6 +42,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...lazy_dataclasses import dataclass
+from ..analysis.queries import is_index_of
 from ..context import PassContext
 from .offload import becomes_task
 

@@ -23,7 +23,6 @@ from math import prod
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Remark, Statement, walk
 from ...ir.origins import block_size, extent_of
-from ...ir.queries import is_index_of
 from ...ir.snodes import IndexComponent
 from ...ir.statements import (
     Array,
@@ -41,6 +40,7 @@ from ...ir.tasks import Kernel, Task
 from ...ir.threads import Barrier, ThreadIndex
 from ...ir.types import Tensor, i32
 from ..analysis.aliasing import written_objects
+from ..analysis.queries import is_index_of
 from ..context import PassContext
 from ..rewrite import Rewriter
 from .block_tiles import may_synchronize

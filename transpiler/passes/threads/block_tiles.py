@@ -21,7 +21,6 @@ from ...ir.builder import Builder
 from ...ir.functions import calls, reachable
 from ...ir.nodes import Block, Effect, Remark, Statement, blocks, operands, walk
 from ...ir.origins import block_size
-from ...ir.queries import ends_iteration, is_index_of
 from ...ir.statements import (
     RECORDS,
     Array,
@@ -43,6 +42,7 @@ from ...ir.threads import Barrier, ThreadFor, ThreadIndex, depends_on_block
 from ...ir.types import Scalar, Tensor, i32
 from ...options import CompileOptions
 from ..analysis.aliasing import written_objects
+from ..analysis.queries import ends_iteration, is_index_of
 from ..context import PassContext
 from ..rewrite import Rewriter
 from .reducible import is_invariant

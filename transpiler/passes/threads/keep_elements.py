@@ -18,7 +18,6 @@ from collections.abc import Iterator, Sequence
 from ...ir.builder import Builder
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, operands, walk
-from ...ir.queries import base_array
 from ...ir.statements import (
     Alloca,
     Array,
@@ -40,6 +39,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Struct, Tensor, count_scalars
+from ..analysis.queries import base_array
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from .demote_atomics import exclusive_pointers

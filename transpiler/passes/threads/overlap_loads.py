@@ -14,10 +14,10 @@ from itertools import islice
 
 from ...ir.functions import reachable
 from ...ir.nodes import Effect, Statement
-from ...ir.queries import is_index_of
 from ...ir.statements import RECORDS, Array, AtomicOp, GlobalLoad, GlobalPtr, GlobalStore, Rand, base_pointer, repeats
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar
+from ..analysis.queries import is_index_of
 from ..context import PassContext
 
 MOST_STATEMENTS = 48

@@ -21,7 +21,6 @@ from math import prod
 from ...ir.builder import Builder
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Remark, Statement, operands, walk
-from ...ir.queries import is_index_of
 from ...ir.statements import (
     Alloca,
     AtomicOp,
@@ -45,6 +44,7 @@ from ...ir.tasks import Kernel, Task
 from ...ir.threads import Collective
 from ...ir.types import Scalar, i32
 from ...options import MAX_ITERATIONS
+from ..analysis.queries import is_index_of
 from ..context import PassContext
 from .block_tiles import may_synchronize
 

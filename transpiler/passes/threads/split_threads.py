@@ -21,7 +21,6 @@ from __future__ import annotations
 from ...errors import TaichiSyntaxError
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Effect, Statement, blocks, has_effect, operands, replace_uses, walk
-from ...ir.queries import ends_iteration, is_index_of
 from ...ir.statements import (
     Alloca,
     Break,
@@ -41,6 +40,7 @@ from ...ir.tasks import Kernel, Task
 from ...ir.textures import TEXEL_READS
 from ...ir.threads import COLLECTIVES, Barrier, Collective, Exchange, ThreadFor, ThreadIndex, has_full_blocks, waits
 from ...ir.types import i32, u1
+from ..analysis.queries import ends_iteration, is_index_of
 from ..context import PassContext
 from .carry_across_barriers import carry_across_barriers
 from .uniformity import Uniformity

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from ...ir.functions import Call
 from ...ir.nodes import Block, Statement, operands, walk
-from ...ir.queries import is_index_of
 from ...ir.statements import (
     Alloca,
     AtomicOp,
@@ -34,6 +33,7 @@ from ...ir.tasks import Task
 from ...ir.textures import ImageLoad, ImageStore, TextureFetch, TextureSample
 from ...ir.threads import COLLECTIVES, Collective, ThreadFor, ThreadIndex
 from ..analysis.aliasing import MemoryObject, underlying_object, written_objects
+from ..analysis.queries import is_index_of
 
 
 class Uniformity:

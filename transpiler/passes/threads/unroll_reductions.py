@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ...ir.nodes import Block, Statement, blocks, clone, operands, replace_uses, walk, walk_blocks
-from ...ir.queries import is_index_of
 from ...ir.statements import (
     ArgLoad,
     ArrayShape,
@@ -31,6 +30,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...ir.types import i32
+from ..analysis.queries import is_index_of
 from ..context import PassContext
 
 MAX_ITERATIONS = 16

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from ...ir.functions import Call, reachable
 from ...ir.nodes import Effect, Statement, operands, walk
-from ...ir.queries import is_index_of
 from ...ir.sparse import TOPOLOGY_WRITERS
 from ...ir.statements import (
     RECORDS,
@@ -50,6 +49,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task
 from ...ir.textures import TEXTURE_STATEMENTS
 from ...ir.types import Scalar, Tensor
+from ..analysis.queries import is_index_of
 from ..context import PassContext
 
 FEWEST = 16

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
-from .nodes import Statement, blocks
-from .statements import Array, Cast, Continue, GlobalPtr, LoopIndex, RangeFor, While, base_pointer
+from ...ir.nodes import Statement, blocks
+from ...ir.statements import Array, Cast, Continue, GlobalPtr, LoopIndex, RangeFor, While, base_pointer
 
 
 def is_index_of(value: Statement | None, loop: Statement | None) -> TypeGuard[LoopIndex]:
