@@ -452,7 +452,7 @@ class _Placer:
         if value.name is not None and not (isinstance(value, Cast) and isinstance(value.value, ATOMS)):
             return False
         loop = self.loop.get(value)
-        crosses = any([point.loop is not loop for point in points])
+        crosses = any(point.loop is not loop for point in points)
         if isinstance(value, Call):
             return len(points) == 1 and not crosses and not self._may_have_changed(value, points[0])
         if isinstance(value, (IsActive, Length)):
