@@ -32,22 +32,22 @@ def skipped(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counts: Counter[str] = Counter()
     run_step = passes._run_step
 
-    def checked(step, stage, kernel, context, waiting) -> None:
+    def checked(step, stage, kernel, context, waiting) -> bool:
         if step not in passes.cleanup or step in waiting:
-            run_step(step, stage, kernel, context, waiting)
-            if step.__name__ in LEAVING and context.runs[-1].has_changed:
+            has_changed = run_step(step, stage, kernel, context, waiting)
+            if has_changed and step.__name__ in LEAVING:
                 waiting.update(passes.cleanup)
-            return
+            return has_changed
         left = context.left
         assert not step(kernel, context), f"{step.__name__} finds something in {kernel.name}, at {stage.name}"
         context.left = left
         counts[step.__name__] += 1
+        return False
 
     def all_steps(steps, stage, kernel, context, waiting) -> None:
         for _ in range(passes.MAX_ROUNDS):
-            for step in steps:
-                passes._run_step(step, stage, kernel, context, waiting)
-            if not waiting:
+            changed = [passes._run_step(step, stage, kernel, context, waiting) for step in steps]
+            if not any(changed):
                 return
 
     monkeypatch.setattr(passes, "_run_step", checked)
