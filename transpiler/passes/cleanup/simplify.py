@@ -325,7 +325,7 @@ def _is_float(operation: Operation) -> bool:
 
 def _add(rewriter: Rewriter, operation: Operation) -> Statement | None:
     a, b = operation.operands
-    if a.__class__ is not Const and (b.__class__ is not Const or b.value > 0):  # type: ignore[attr-defined]
+    if a.__class__ is not Const and (b.__class__ is not Const or b.value > 0):
         return None  # most are
     assert isinstance(rewriter, _Simplifier)
     # x + -0.0 is x for all x; x + 0.0 is not, for x = -0.0.
@@ -366,7 +366,7 @@ def _is_negative(value: Statement) -> bool:
 
 def _mul(rewriter: Rewriter, operation: Operation) -> Statement | None:
     a, b = operation.operands
-    if a.__class__ is not Const and (b.__class__ is not Const or b.value > 1):  # type: ignore[attr-defined]
+    if a.__class__ is not Const and (b.__class__ is not Const or b.value > 1):
         return None
     if _is_number(b, 1):
         return a
