@@ -25,6 +25,7 @@ NUMBER = re.compile(
 NAME = re.compile(r"[A-Za-z_]\w*")
 WORD = re.compile(f"{NUMBER.pattern}|({NAME.pattern})")
 """A number or a name, in one search. A number that touches a name is none of both."""
+COMMENT = re.compile(r"//.*")
 CHAIN = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 DECLARED_TYPE = re.compile(r"^[A-Za-z_]\w* (?=[A-Za-z_]\w* = )")
 PYTHON_KEYWORDS = frozenset({
@@ -96,7 +97,7 @@ def _names_of_types(language: Language) -> frozenset[str]:
 
 def without_comments(source: str) -> str:
     """Return the code of a source, without the comments of its lines and without empty lines."""
-    lines = [line.partition("//")[0].rstrip() for line in source.split("\n")]
+    lines = [line.rstrip() for line in COMMENT.sub("", source).split("\n")]
     return "\n".join([line for line in lines if line])
 
 

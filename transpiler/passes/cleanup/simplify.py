@@ -325,8 +325,8 @@ def _is_float(operation: Operation) -> bool:
 
 def _add(rewriter: Rewriter, operation: Operation) -> Statement | None:
     a, b = operation.operands
-    if a.__class__ is not Const and b.__class__ is not Const:
-        return None
+    if a.__class__ is not Const and (b.__class__ is not Const or b.value > 0):
+        return None  # most are
     assert isinstance(rewriter, _Simplifier)
     # x + -0.0 is x for all x; x + 0.0 is not, for x = -0.0.
     exact = not _is_float(operation) or rewriter.fast_math
@@ -342,7 +342,7 @@ def _add(rewriter: Rewriter, operation: Operation) -> Statement | None:
 
 def _sub(rewriter: Rewriter, operation: Operation) -> Statement | None:
     a, b = operation.operands
-    if b.__class__ is not Const:
+    if b.__class__ is not Const or b.value > 0:
         return None
     if _is_number(b, 0) and repr(b.value) != "-0.0":
         return a
@@ -366,7 +366,7 @@ def _is_negative(value: Statement) -> bool:
 
 def _mul(rewriter: Rewriter, operation: Operation) -> Statement | None:
     a, b = operation.operands
-    if a.__class__ is not Const and b.__class__ is not Const:
+    if a.__class__ is not Const and (b.__class__ is not Const or b.value > 1):
         return None
     if _is_number(b, 1):
         return a
