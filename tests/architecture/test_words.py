@@ -285,7 +285,7 @@ def read_lines(emitted: bool) -> list[tuple[str, str]]:
     return found
 
 
-SUSPECT = re.compile("|".join(rf"\\b({rule.phrases})(?!\\w)" for rule in RULES), re.IGNORECASE)
+SUSPECT = re.compile("|".join(rf"\b({rule.phrases})(?!\w)" for rule in RULES), re.IGNORECASE)
 """What some rule refuses, before what it allows is taken out: a quick look."""
 PARTS = frozenset(part for rule in RULES for part in rule.parts.split())
 
