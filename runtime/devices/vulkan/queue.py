@@ -36,7 +36,7 @@ IN_FLIGHT = 16
 SLICE_NANOSECONDS = 100_000_000
 """Length of one slice of a wait; Python handles signals (Ctrl-C) between slices."""
 SPIN_SECONDS = 1e-4
-"""How long a wait asks a GPU again and again before it sleeps: waking takes longer than most kernels.
+"""How long a wait queries a GPU again and again before it sleeps: waking takes longer than most kernels.
 
 A software driver needs the processor itself."""
 RECENT = 8

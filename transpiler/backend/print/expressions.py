@@ -304,7 +304,7 @@ class Expressions:
         return rendered.bare if rendered.bare and self.language.has_operators else rendered.assigned
 
     def second_operand(self, operation: Operation) -> str:
-        """Return what stands behind the operator of `target op= value`."""
+        """Return what is behind the operator of `target op= value`."""
         value = unconverted(self.language, operation.operands[1], lambda operand: self.of(operand).template)
         operand = self.wrapping_operand(value if isinstance(operation.type, Scalar) else operation.operands[1])
         if operation.op not in WRAPPING.values() or not isinstance(operation.type, Scalar):
