@@ -135,23 +135,23 @@ class UserForms(Outermost):
         sums = self.number_type(32)
         i, x, k = Value("i", "i32", float(n)), Value("x", type), Value("k", "i32", float(n))
         operator = self.random.choice(("+=", "^=", "|=", "-="))
+        shape, where = self.random.choice((("()", "None"), ("3", "k % 3")))
         part.head += [
             f"co_x = ti.field(ti.{type}, shape={n})", f"co_to = ti.field(ti.i32, shape={n})",
-            "co_count = ti.field(ti.i32, shape=())", f"co_sum = ti.field(ti.{sums}, shape={self.random.choice(('()', 3))})",
+            "co_count = ti.field(ti.i32, shape=())", f"co_sum = ti.field(ti.{sums}, shape={shape})", f"co_seen = ti.field(ti.i32, shape={n})",
         ]  # fmt: skip
-        where = "None" if part.head[-1].endswith("()))") or "shape=())" in part.head[-1] else "k % 3"
         part.head += [
             "", "", "@ti.kernel", "def compact():", "    co_count[None] = 0", f"    for i in {self.random.choice(('co_x', f'range({n})'))}:",
             "        x = co_x[i]", f"        if {self.test([i, x])}:", "            place = ti.atomic_add(co_count[None], 1)",
             "            co_to[place] = i", "", "", "@ti.kernel", "def gather() -> ti.i32:", "    for at in range(co_count[None]):",
-            "        k = co_to[at]", "        x = co_x[k]", f"        co_sum[{where}] {operator} {self.expression([k, x], sums)}",
+            "        k = co_to[at]", "        co_seen[k] += 1", "        x = co_x[k]", f"        co_sum[{where}] {operator} {self.expression([k, x], sums)}",
             "    return co_count[None]",
         ]  # fmt: skip
         self.filled(part, "co_x", type, (n,))
         part.launches.append("compact()")
         part.result("gather", "gather()")
         part.result("co_sum", "co_sum.to_numpy()")
-        part.result("co_to", "np.sort(co_to.to_numpy())")
+        part.result("co_seen", "co_seen.to_numpy()")
         return part
 
     def lists(self) -> Part:
