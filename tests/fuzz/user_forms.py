@@ -192,8 +192,8 @@ class UserForms(Outermost):
             f"        ti.atomic_max(gr_x[(i + {step} + 1) % 200], {self.expression([i], 'i32')})",
         ]  # fmt: skip
         part.launches += [
-            f"for k in range({first}):",
-            "    gr_x[k] = k + 1",
+            f"for item in range({first}):",
+            "    gr_x[item] = item + 1",
             *["grow()"] * self.random.choice((1, 2, 3)),
         ]
         part.result("gr_visits", "gr_visits.to_numpy()")
