@@ -9,17 +9,22 @@
 
 Forces between bodies divide by `r2 * sqrt(r2)` or by `d.norm() ** 3`, directions by `sqrt(d.dot(d))`. A GPU has an
 eighth as many units for roots and reciprocals as for products, and they compute one over a root as fast as either. So
-loops and functions with `fast_math` take one such instruction in place of two. A root that is used otherwise stays.
+loops, and functions that they call, take one such instruction in place of two with `fast_math`, if nothing else needs
+the root.
 """
 
 from __future__ import annotations
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Statement, blocks, walk, walk_blocks
+from ...ir.functions import called
+from ...ir.nodes import Block, Statement, blocks, operands, walk, walk_blocks
 from ...ir.statements import Operation, is_const, repeats
 from ...ir.tasks import Kernel
 from ...ir.types import Tensor, f32
 from ..context import PassContext
+
+Users = dict[Statement, list[Statement]]
+"""By value, the statements that have it as an operand."""
 
 
 def inverse_roots(kernel: Kernel, context: PassContext) -> bool:
@@ -27,25 +32,30 @@ def inverse_roots(kernel: Kernel, context: PassContext) -> bool:
     capabilities = context.capabilities
     if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or not context.options.fast_math:
         return False
-    outer = [function.body for function in kernel.functions]
-    outer += [body for task in kernel.tasks for s in walk(task.body) if repeats(s) for body in blocks(s)]
+    loops = [body for root in kernel.roots() for s in walk(root) if repeats(s) for body in blocks(s)]
+    outer = [*loops, *(function.body for function in called(*loops))]
+    users: Users = {}
+    for root in kernel.roots():
+        for statement in walk(root):
+            for operand in operands(statement):
+                users.setdefault(operand, []).append(statement)
     inner = dict.fromkeys(block for root in outer for block in walk_blocks(root))
-    changed = [_replace_in(block) for block in inner]
-    return any(changed)
+    found = {s: power for block in inner for s in block if (power := _root_and_power(s, users)) is not None}
+    for block in inner:
+        _replace_in(block, found)
+    return bool(found)
 
 
-def _replace_in(block: Block) -> bool:
-    """Replace the divisions of a block; return whether there were some."""
-    builder, changed = Builder(Block()), False
+def _replace_in(block: Block, found: dict[Statement, tuple[Operation, int]]) -> None:
+    """Replace the divisions of a block. found: the root by which each divides, and its power."""
+    builder = Builder(Block())
     for statement in block.statements:
-        found = _root_and_power(statement)
-        if found is not None:
+        if statement in found:
+            assert isinstance(statement, Operation)
             builder.location = statement.location
-            _replace(builder, statement, *found)  # type: ignore[arg-type]
-            changed = True
+            _replace(builder, statement, *found[statement])
         builder.block.statements.append(statement)
     block.statements = builder.block.statements
-    return changed
 
 
 def _replace(builder: Builder, division: Operation, root: Operation, power: int) -> None:
@@ -65,7 +75,7 @@ def _replace(builder: Builder, division: Operation, root: Operation, power: int)
     division.op, division.operands = "mul", factors
 
 
-def _root_and_power(statement: Statement) -> tuple[Operation, int] | None:
+def _root_and_power(statement: Statement, users: Users) -> tuple[Operation, int] | None:
     """Return the root by which an operation divides, and its power; None for anything else."""
     if not isinstance(statement, Operation) or statement.op != "div":
         return None
@@ -73,7 +83,7 @@ def _root_and_power(statement: Statement) -> tuple[Operation, int] | None:
     if divisor.type != f32:
         return None
     factors = _factors(divisor)
-    roots = [factor for factor in factors if _is_root(factor)]
+    roots = [factor for factor in factors if _is_root(factor) and _only_divides(factor, users)]
     if not roots:
         return None
     root = roots[0]
@@ -93,6 +103,17 @@ def _factors(value: Statement) -> list[Statement]:
 
 def _is_root(value: Statement) -> bool:
     return isinstance(value, Operation) and value.op in ("sqrt", "norm") and value.type == f32
+
+
+def _only_divides(value: Statement, users: Users) -> bool:
+    """Return whether nothing is done with a number but to divide by it, or by a product of it."""
+    for user in users.get(value, ()):
+        if not isinstance(user, Operation):
+            return False
+        is_divisor = user.op == "div" and user.operands[0] is not value
+        if not is_divisor and not (user.op == "mul" and user.type == f32 and _only_divides(user, users)):
+            return False
+    return True
 
 
 def _is_square_of(value: Statement, root: Operation) -> bool:
