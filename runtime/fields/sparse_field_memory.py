@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...transpiler.ir.elements.sparse_storage import FIRST_CELL, WordAccess, is_active, length_of, number_of, scaled
 from ...transpiler.ir.snodes import (
     Node,
     axes_of,
@@ -24,6 +23,7 @@ from ...transpiler.ir.snodes import (
     sparse_above,
     start_offset,
 )
+from ...transpiler.ir.sparse_storage import FIRST_CELL, WordAccess, is_active, length_of, number_of, scaled
 from ...transpiler.ir.types import Struct, Tensor, element_of
 from ..arrays.memory import STALE, Array, Memory, bytes_of
 from ..arrays.suballocation import SuballocatedMemory

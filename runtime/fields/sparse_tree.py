@@ -21,23 +21,6 @@ from weakref import WeakSet
 import numpy as np
 
 from ...transpiler.errors import TaichiRuntimeError
-from ...transpiler.ir.elements.sparse_storage import (
-    COUNTERS,
-    FIRST_CELL,
-    LIST_IS_FULL,
-    MAX_WASTED_CELLS,
-    SPARE,
-    activate,
-    activate_entry,
-    all_cells,
-    entries_per_cell,
-    lists_per_cell,
-    mask_words,
-    pieces_of,
-    pool_words,
-    pools_below,
-    sparse_below,
-)
 from ...transpiler.ir.snodes import (
     Node,
     axes_of,
@@ -55,6 +38,23 @@ from ...transpiler.ir.snodes import (
     shape_of,
 )
 from ...transpiler.ir.sparse import number_type
+from ...transpiler.ir.sparse_storage import (
+    COUNTERS,
+    FIRST_CELL,
+    LIST_IS_FULL,
+    MAX_WASTED_CELLS,
+    SPARE,
+    activate,
+    activate_entry,
+    all_cells,
+    entries_per_cell,
+    lists_per_cell,
+    mask_words,
+    pieces_of,
+    pool_words,
+    pools_below,
+    sparse_below,
+)
 from ...transpiler.ir.types import Scalar, Tensor, i32, u8, u32
 from ..arrays.memory import MAX_ITEMS, Array, Memory
 from ..session.session import Session
@@ -176,7 +176,7 @@ class SparseTree:
         memory = self.arrays[node, role]
         return AuxiliaryArray(self, memory, 0, memory.shape)
 
-    # --- words, for `ir.elements.sparse_storage`
+    # --- words, for `ir.sparse_storage`
 
     def capacity(self, pool: Node) -> int:
         """Return the capacity of a pool in cells."""

@@ -7,9 +7,9 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 from ..lazy_dataclasses import dataclass
-from .elements.sparse_storage import COUNTERS, max_cells, needed_indices, word_of
 from .nodes import Effect, Statement, operands, walk
 from .snodes import Node, places_of, pool_above, pool_cell_bytes, shape_of, sparse_above, top_of
+from .sparse_storage import COUNTERS, max_cells, needed_indices, word_of
 from .statements import Array, GlobalPtr, RangeFor
 from .types import Scalar, i32, i64, u32
 

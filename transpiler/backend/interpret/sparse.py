@@ -1,4 +1,4 @@
-"""Runs the statements on cells of sparse nodes for the interpreter, as defined in `ir.elements.sparse_storage`.
+"""Runs the statements on cells of sparse nodes for the interpreter, as defined in `ir.sparse_storage`.
 
 In: the arrays of a kernel, by binding; auxiliary arrays are found by node and role. Out: the result of each statement.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.elements import sparse_storage
+from ...ir import sparse_storage
 from ...ir.snodes import Node, pool_above
 from ...ir.sparse import (
     Activate,
@@ -27,7 +27,7 @@ from ...ir.tasks import Kernel
 
 
 class Cells:
-    """The auxiliary arrays of a kernel's trees; see `ir.elements.sparse_storage.WordAccess`."""
+    """The auxiliary arrays of a kernel's trees; see `ir.sparse_storage.WordAccess`."""
 
     def __init__(self, kernel: Kernel, arrays: Sequence[np.ndarray[Any, Any]]) -> None:
         self.arrays = {(a.node, a.role): arrays[a.binding] for a in kernel.arrays if a.node is not None}

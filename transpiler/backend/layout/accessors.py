@@ -11,10 +11,10 @@ from dataclasses import field, replace
 from math import prod
 from typing import Any
 
-from ...ir.elements.sparse_storage import COUNTERS, needed_indices
 from ...ir.elements.tree_arrays import steps_to
 from ...ir.snodes import Node, memory_of, pool_above
 from ...ir.sparse import CELL_MEMBERS, NodeUse
+from ...ir.sparse_storage import COUNTERS, needed_indices
 from ...ir.statements import Array, GlobalPtr
 from ...ir.textures import Texture
 from ...lazy_dataclasses import dataclass

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from ...ir.elements.sparse_storage import COUNTERS
 from ...ir.snodes import Node, memory_of
 from ...ir.sparse import CELL_MEMBERS, NodeUse, sparse_array
+from ...ir.sparse_storage import COUNTERS
 from ...ir.statements import (
     Array,
     Parameter,

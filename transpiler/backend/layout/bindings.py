@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...ir.elements.sparse_storage import max_cells
 from ...ir.snodes import index_components_of, memory_of, pool_cell_bytes, start_offset
+from ...ir.sparse_storage import max_cells
 from ...ir.statements import (
     Array,
 )

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field
 from functools import partial
 
-from ...ir.elements.sparse_storage import mask_words
 from ...ir.snodes import Node, axes_of, cell_components, chunks_of, path_in_part, pool_above, shape_of, sparse_above
 from ...ir.sparse import CELL_MEMBERS, NodeUse, node_name, required_uses
+from ...ir.sparse_storage import mask_words
 from ...ir.tasks import Kernel
 from ...lazy_dataclasses import dataclass
 from ..languages.common.language import Language

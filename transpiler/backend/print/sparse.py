@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.elements.sparse_storage import COUNTERS
 from ...ir.nodes import Statement, walk
 from ...ir.sparse import (
     Activate,
@@ -22,6 +21,7 @@ from ...ir.sparse import (
     PoolCount,
     node_name,
 )
+from ...ir.sparse_storage import COUNTERS
 from ...ir.statements import GlobalPtr, GlobalStore
 from ...ir.tasks import Kernel, Task
 from ..languages.common.syntax_forms import PRIMARY, Rendered

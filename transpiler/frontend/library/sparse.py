@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import TaichiIndexError, TaichiSyntaxError, TaichiTypeError
-from ...ir.elements.sparse_storage import number_type
 from ...ir.nodes import Block, Statement
 from ...ir.snodes import Node, axes_of, index_components_of, shape_of, sparse_above, start_offset
 from ...ir.sparse import Activate, Append, Deactivate, IsActive, Length, node_name
+from ...ir.sparse_storage import number_type
 from ...ir.statements import GlobalPtr
 from ...ir.types import Struct, Tensor, Type, count_scalars, element_of, i32, u1, u64
 from ...lang import sparse

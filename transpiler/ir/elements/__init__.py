@@ -1,1 +1,1 @@
-"""Where elements are in memory, as data: arrays of cells, their auxiliary words, the number of an element."""
+"""Where elements are in memory, as data: arrays of cells, and the number of an element."""

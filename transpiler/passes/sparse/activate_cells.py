@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from ...ir.builder import Builder
-from ...ir.elements.sparse_storage import number_type
 from ...ir.functions import Call, reachable
 from ...ir.nodes import Block, Effect, Statement, blocks, clone, map_operands, operands, walk
 from ...ir.snodes import Node, is_sparse, pool_above, sparse_above
 from ...ir.sparse import Activate, CellIndex, CellNumber, Deactivate, node_name
+from ...ir.sparse_storage import number_type
 from ...ir.statements import (
     CHECKS,
     Array,

@@ -19,7 +19,6 @@ from __future__ import annotations
 from math import prod
 
 from ...ir.builder import Builder
-from ...ir.elements.sparse_storage import PIECE, pieces_of, pools_below
 from ...ir.functions import reachable
 from ...ir.nodes import Block, Statement
 from ...ir.queries import is_index_of
@@ -37,6 +36,7 @@ from ...ir.sparse import (
     number_type,
     sparse_array,
 )
+from ...ir.sparse_storage import PIECE, pieces_of, pools_below
 from ...ir.statements import AtomicOp, GlobalPtr, GlobalStore, If, LoopIndex, RangeFor, StructFor, base_pointer
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32, u1, u32

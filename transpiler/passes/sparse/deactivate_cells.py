@@ -16,7 +16,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ...ir.builder import Builder
-from ...ir.elements.sparse_storage import (
+from ...ir.functions import called
+from ...ir.nodes import Block, Statement, walk
+from ...ir.snodes import Node, axes_of, pool_above, top_of
+from ...ir.sparse import Deactivate, DeactivateEntry, PoolCount, leaf_array, node_name, sparse_array
+from ...ir.sparse_storage import (
     entries_per_cell,
     lists_per_cell,
     mask_words,
@@ -24,10 +28,6 @@ from ...ir.elements.sparse_storage import (
     pools_below,
     sparse_below,
 )
-from ...ir.functions import called
-from ...ir.nodes import Block, Statement, walk
-from ...ir.snodes import Node, axes_of, pool_above, top_of
-from ...ir.sparse import Deactivate, DeactivateEntry, PoolCount, leaf_array, node_name, sparse_array
 from ...ir.statements import Array, GlobalPtr, If, LoopIndex, RangeFor, Return
 from ...ir.tasks import Kernel
 from ...ir.types import i32, u1, u32

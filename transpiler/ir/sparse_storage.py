@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, Protocol
 
-from ..snodes import (
+from .snodes import (
     IndexComponent,
     Node,
     axes_of,
@@ -40,7 +40,7 @@ from ..snodes import (
     shape_of,
     sparse_above,
 )
-from ..types import Scalar, u8, u16, u32
+from .types import Scalar, u8, u16, u32
 
 ACTIVATING, SPARE, FIRST_CELL = 1, 2, 3
 """Reserved numbers of pool cells, and the first that is allocated: see above, and templates/*/lib/sparse.*."""
