@@ -37,11 +37,10 @@ from ..languages.common.syntax import Syntax, operation_syntax, type_name
 from ..languages.common.syntax_forms import Rendered
 from ..languages.common.target import Target
 from .expressions import Expressions, result_of
-from .line_comments import adjoint_comment, python_comment
+from .line_comments import adjoint_comment, inert, python_comment, remarks_above
 from .lines import Line, wrapped, wrapped_comment
 from .loop_heads import declare_axis, loop_head, partial_hint, unroll_hint
 from .placement import WITHOUT_LINES, Placement
-from .remarks import inert, remarks_above
 from .value_names import derived_name
 
 MAX_DECLARATOR = 40
