@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
         def list_devices(self) -> list[tuple[str, int | None]]: ...
 
-    class _OptimizerModule(Protocol):
+    class _SizesModule(Protocol):
         def sizes_of(self, module: BackendModule) -> dict[str, tuple[int, int | None]]: ...
 
     class _CompilerModule(Protocol):
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 _device: Callable[[], _DeviceModule] = loader("...devices.vulkan.device", __package__)
-_optimizer: Callable[[], _OptimizerModule] = loader("...devices.vulkan.optimizer", __package__)
+_spirv_sizes: Callable[[], _SizesModule] = loader(".spirv_sizes", __package__)
 _compiler: Callable[[], _CompilerModule] = loader("...devices.vulkan.glslang", __package__)
 
 
@@ -68,5 +68,5 @@ TOOLS = TargetTools(
     lexer="glsl",
     suffix=".comp",
     build_stages=("glslang", "pipelines"),
-    binary_sizes=lambda module: _optimizer().sizes_of(module),
+    binary_sizes=lambda module: _spirv_sizes().sizes_of(module),
 )

@@ -28,38 +28,49 @@ from ...ir.statements import (
     GlobalTemporary,
     IfExp,
     IsAligned,
+    ListInit,
+    ListItem,
     LocalLoad,
     LoopIndex,
+    MatrixElement,
     MatrixInit,
     MatrixPtr,
     Operation,
     Parameter,
+    StructElement,
+    StructInit,
     StructPtr,
     base_pointer,
     is_const,
+    is_same,
 )
 from ...ir.types import Scalar, Struct, Tensor, Type, i64, scalars_of
 from ..languages.common.symbols import Symbols
 from ..languages.common.syntax import (
     cast_syntax,
     constant_syntax,
+    constructor_operands,
     element_syntax,
+    init_syntax,
     load_syntax,
     operation_syntax,
     printed_operands,
+    splat_syntax,
     store_syntax,
+    stored_type,
+    swizzle,
     type_helpers,
     type_name,
     unconverted,
 )
 from ..languages.common.syntax_forms import EQUAL, INFIX, OR, PRIMARY, TERNARY, UNARY, Rendered, Syntax
 from ..languages.common.target import Target
-from ..languages.common.tensors import pointed_element, zero_of
+from ..languages.common.tensors import is_native, is_short_vector, is_small, pointed_element, zero_of
 from ..layout.accessors import UsedMemory, passed_accessor
 from ..layout.args_members import WIDENED
 from ..layout.layout import Layout
 from ..layout.signatures import Signature
-from . import composites, wrapping
+from . import wrapping
 
 LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
 """Operations whose order of evaluation is the same however they are grouped."""
@@ -283,12 +294,10 @@ class Expressions:
     def zero(self, kind: Type) -> Rendered:
         """Return the zero of a type."""
         if isinstance(kind, Struct):
-            return composites.zero_struct(self, kind)
+            return _zero_struct(self, kind)
         if isinstance(kind, Scalar):
             return _const(self, Const(zero_of(kind), type=kind))
-        return composites.tensor(
-            self, MatrixInit([Const(zero_of(kind.element), type=kind.element)] * kind.size, type=kind)
-        )
+        return _init(self, MatrixInit([Const(zero_of(kind.element), type=kind.element)] * kind.size, type=kind))
 
     def to_memory(self, value: Statement) -> str:
         """Return the source of a value in its memory form, where u1 is a byte."""
@@ -445,6 +454,78 @@ def _cast(e: Expressions, value: Cast) -> Rendered:
     return e.formatted(cast_syntax(e.language, value), value.value)
 
 
+def _init(e: Expressions, value: MatrixInit) -> Rendered:
+    assert isinstance(value.type, Tensor)
+    first, kind, language = value.elements[0], value.type, e.language
+    if len(value.elements) > 1 and all(is_same(first, other) for other in value.elements):
+        if isinstance(first, Const) and repr(first.value) in ("0", "0.0", "False") and not is_short_vector(kind):
+            name = e.name_of_type(kind)
+            if language.zero_values is not None:
+                return _literal(e, name, language.zero_values)
+            if is_native(language, kind):  # a GLSL matrix of one number has that on its diagonal
+                return Rendered(f"{name}({e.of(first).source})")
+        is_short = is_short_vector(kind) and (isinstance(first, Const) or e.of(first).source.isidentifier())
+        if not (language.has_pointers and is_short):
+            return e.formatted(splat_syntax(language, kind), first)
+    rendered = e.formatted(init_syntax(language, kind), *constructor_operands(language, value))
+    return (swizzle(value, lambda element: e.of(element).source) if is_native(language, kind) else None) or rendered
+
+
+def _matrix_element(e: Expressions, value: MatrixElement) -> Rendered:
+    return e.element(e.operand(value.value, PRIMARY), value.value.type, value.indices, False)
+
+
+def _list_init(e: Expressions, value: ListInit) -> Rendered:
+    assert value.type is not None
+    texts = [e.of(item).source for item in value.items]
+    name = e.name_of_type(value.type)
+    if e.language.braces_refuse_narrowing and isinstance(value.type, Scalar) and is_small(value.type):
+        texts = [f"({name}){e.operand(item, UNARY)}" for item in value.items]
+    values = ", ".join(texts)
+    return Rendered(f"{{{values}}}" if e.language.has_braces else f"{name}[{len(texts)}]({values})")
+
+
+def _list_item(e: Expressions, value: ListItem) -> Rendered:
+    return Rendered(f"{e.of(value.origin).source}[{e.of(value.index).source}]")
+
+
+def _struct_init(e: Expressions, value: StructInit) -> Rendered:
+    assert isinstance(value.type, Struct)
+    structs = e.layout.structs
+    e.name_of_type(value.type)
+    texts = []
+    for member, (_, kind) in zip(value.values, value.type.members, strict=True):
+        if structs.as_bytes(value.type, kind):
+            texts.append(e.to_memory(member))
+        elif e.language.braces_refuse_narrowing and isinstance(kind, Scalar) and is_small(kind):
+            texts.append(f"({e.name_of_type(kind)}){e.operand(member, UNARY)}")  # braces do not narrow in C++
+        else:
+            texts.append(e.of(member).source)
+    return _literal(e, *structs.init(value.type, texts))
+
+
+def _literal(e: Expressions, name: str, values: str) -> Rendered:
+    text, bare = e.language.literal(name, values)
+    return Rendered(text, bare=bare)
+
+
+def _zero_struct(e: Expressions, kind: Struct) -> Rendered:
+    """Render the struct of zeros: an empty initializer in C, all members in GLSL."""
+    structs = e.layout.structs
+    name = e.name_of_type(kind)
+    if e.language.zero_values is not None:
+        return _literal(e, name, e.language.zero_values)
+    zeros = [e.zero(stored_type(e.language, t) if structs.as_bytes(kind, t) else t).source for _, t in kind.members]
+    return _literal(e, *structs.init(kind, zeros))
+
+
+def _struct_element(e: Expressions, value: StructElement) -> Rendered:
+    struct = value.value.type
+    assert isinstance(struct, Struct) and value.type is not None
+    text = f"{e.operand(value.value, PRIMARY)}.{e.member_name(struct, value.member)}"
+    return e.loaded(text, value.type) if struct in e.layout.structs.stored else Rendered(text)
+
+
 WRITERS: dict[type, Callable[..., Rendered]] = {
     Const: _const,
     ArgLoad: _argument,
@@ -457,7 +538,12 @@ WRITERS: dict[type, Callable[..., Rendered]] = {
     CallResult: _call_result,
     Operation: _operation,
     Cast: _cast,
-    **composites.WRITERS,
+    MatrixInit: _init,
+    MatrixElement: _matrix_element,
+    ListInit: _list_init,
+    ListItem: _list_item,
+    StructInit: _struct_init,
+    StructElement: _struct_element,
     IfExp: Expressions.choice,
 }
 """How each kind of value is printed."""

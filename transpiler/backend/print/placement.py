@@ -22,7 +22,6 @@ from ...ir.statements import (
     Alloca,
     AtomicOp,
     Cast,
-    Const,
     GlobalLoad,
     GlobalPtr,
     GlobalStore,
@@ -57,9 +56,11 @@ from .repetition import (
     MAX_UNCHANGED_READS,
     has_short_zero,
     is_cheap,
+    is_same_address,
     is_small,
     is_zero,
     may_repeat,
+    memory_behind,
 )
 
 CALLS = (AtomicOp, Rand, Collective, Exchange, Call, Activate, Deactivate, Append)
@@ -74,7 +75,6 @@ SILENT = frozenset({
 """Statements that neither write nor read a variable, and have no blocks."""
 PRINTED = frozenset({LocalStore, GlobalStore, Return, If})
 """Statements that may contain a call."""
-ALIASED = "arrays that may share memory"
 TOPOLOGY = "activity of cells"
 TEXELS = "texels"
 ANYTHING = "all memory"
@@ -170,7 +170,7 @@ class _Placer:
             if statement.__class__ in SILENT:
                 continue
             if isinstance(statement, (LocalStore, GlobalStore, AtomicOp)):
-                self.writes.setdefault(_memory(statement.pointer), []).append(self.position[statement])
+                self.writes.setdefault(memory_behind(statement.pointer), []).append(self.position[statement])
             elif isinstance(statement, ImageStore):
                 self.writes.setdefault(TEXELS, []).append(self.position[statement])
             elif isinstance(statement, LocalLoad):
@@ -391,7 +391,8 @@ class _Placer:
         if len(others) + 1 != len(points) or any(p.loop is not self.loop[value] for p in points):
             return False
         pointer = store.pointer
-        if not _is_simple(pointer) or self.may_be_written(_memory(pointer), position, max(p.position for p in others)):
+        last = max(p.position for p in others)
+        if not _is_simple(pointer) or self.may_be_written(memory_behind(pointer), position, last):
             return False
         self.placement.inline.add(value)
         self.placement.read_back[store] = value
@@ -409,12 +410,14 @@ class _Placer:
         if len(value.operands) != 2 or value.name is not None or not self.is_infix(value):
             return False
         load = value.operands[0]
-        if not isinstance(load, (LocalLoad, GlobalLoad)) or not _same_address(load.pointer, store.pointer) or load.name:
+        if not isinstance(load, (LocalLoad, GlobalLoad)) or load.name:
+            return False
+        if not is_same_address(load.pointer, store.pointer):
             return False
         if self.placement.declared_by_store.get(store.pointer) is store:
             return False
         return self.loop[load] is self.loop[store] and not self.may_be_written(
-            _memory(load.pointer), self.position[load], self.position[store]
+            memory_behind(load.pointer), self.position[load], self.position[store]
         )
 
     def _place_choice(self, choice: IfExp, points: list[_Point], here: list[_Point]) -> None:
@@ -513,7 +516,7 @@ class _Placer:
         return bool(call.EFFECT) and any(self.may_be_written(memory, start, point.position) for memory in self.writes)
 
     def _is_overwritten(self, load: LocalLoad | GlobalLoad, points: list[_Point], crosses: bool) -> bool:
-        memory = _memory(load.pointer)
+        memory = memory_behind(load.pointer)
         others = () if isinstance(memory, Alloca) else (*self.writes.get(ANYTHING, ()), *self.fences)
         if memory not in self.writes and not others:
             return False
@@ -547,38 +550,6 @@ def _is_simple(pointer: Statement) -> bool:
     while isinstance(pointer, StructPtr):
         pointer = pointer.origin
     return isinstance(pointer, GlobalPtr) and all(isinstance(i, ATOMS) or i.name is not None for i in pointer.indices)
-
-
-def _memory(pointer: Statement) -> object:
-    """Return a key of the memory behind `pointer`, which is equal for two pointers that may alias."""
-    base = base_pointer(pointer)
-    if isinstance(base, GlobalPtr):
-        return ALIASED if base.array.may_alias else base.array
-    return base.temporary if isinstance(base, GlobalTemporary) else base
-
-
-def _same_address(a: Statement, b: Statement) -> bool:
-    """Return whether two pointers certainly have the same address: both are made from the same values."""
-    if a is b:
-        return True
-    match a, b:
-        case GlobalPtr(), GlobalPtr():
-            if a.array is not b.array or a.is_flat != b.is_flat:
-                return False
-            return all(_same_index(i, j) for i, j in zip(a.indices, b.indices, strict=True))
-        case MatrixPtr(), MatrixPtr():
-            if not _same_address(a.origin, b.origin):  # first: vectors and matrices have other numbers of indices
-                return False
-            return all(_same_index(i, j) for i, j in zip(a.indices, b.indices, strict=True))
-        case StructPtr(), StructPtr():
-            return a.member == b.member and _same_address(a.origin, b.origin)
-        case GlobalTemporary(), GlobalTemporary():
-            return a.temporary is b.temporary
-    return False
-
-
-def _same_index(a: Statement, b: Statement) -> bool:
-    return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.value == b.value)
 
 
 def _is_set_by(statement: Statement, local: Statement) -> bool:

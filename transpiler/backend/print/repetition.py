@@ -1,7 +1,7 @@
 """Which values are printed again at each use, since a name would say no more than the expression itself.
 
 In: a value without a variable of the user, and how often it is used. Out: whether its expression is repeated; then the
-compiler computes it once.
+compiler computes it once. Also: whether two pointers lead to the same memory, so that what is stored need not be read.
 
     t0 = -b; r = t0 - s; q = t0 + s       ->    r = -b - s; q = -b + s
     t0 = x(i) / dx; a = t0 - h; b = t0    ->    a = x(i) / dx - h; b = x(i) / dx      (if Python has it twice, too)
@@ -20,17 +20,22 @@ from ...ir.statements import (
     Const,
     GlobalLoad,
     GlobalPtr,
+    GlobalTemporary,
     ListItem,
     LocalLoad,
     LoopIndex,
     MatrixElement,
     MatrixInit,
+    MatrixPtr,
     Operation,
     StructElement,
+    StructPtr,
+    base_pointer,
 )
 from ...ir.types import Scalar, Tensor, Type
 
 ATOMS = (Const, ArgLoad, ArrayShape, LoopIndex)
+ALIASED = "arrays that may share memory"
 INDEX_OPERATIONS = frozenset({"add", "sub", "mul", "neg"})
 COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 ARITHMETIC = frozenset({"add", "sub", "mul", "div", "neg"})
@@ -146,3 +151,35 @@ def is_cheap(value: Statement) -> bool:
                 inner.name is not None or not isinstance(inner, GlobalLoad)
             )
     return False
+
+
+def memory_behind(pointer: Statement) -> object:
+    """Return a key of the memory behind `pointer`, which is equal for two pointers that may alias."""
+    base = base_pointer(pointer)
+    if isinstance(base, GlobalPtr):
+        return ALIASED if base.array.may_alias else base.array
+    return base.temporary if isinstance(base, GlobalTemporary) else base
+
+
+def is_same_address(a: Statement, b: Statement) -> bool:
+    """Return whether two pointers certainly have the same address: both are made from the same values."""
+    if a is b:
+        return True
+    match a, b:
+        case GlobalPtr(), GlobalPtr():
+            if a.array is not b.array or a.is_flat != b.is_flat:
+                return False
+            return all(_is_same_index(i, j) for i, j in zip(a.indices, b.indices, strict=True))
+        case MatrixPtr(), MatrixPtr():
+            if not is_same_address(a.origin, b.origin):  # first: vectors and matrices have other numbers of indices
+                return False
+            return all(_is_same_index(i, j) for i, j in zip(a.indices, b.indices, strict=True))
+        case StructPtr(), StructPtr():
+            return a.member == b.member and is_same_address(a.origin, b.origin)
+        case GlobalTemporary(), GlobalTemporary():
+            return a.temporary is b.temporary
+    return False
+
+
+def _is_same_index(a: Statement, b: Statement) -> bool:
+    return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.value == b.value)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.backend.module.one_file import task_sources
-from .glslang import Glslang, find_optimizer
+from ...devices.vulkan.glslang import Glslang, find_optimizer
 
 
 def sizes_of(module: BackendModule) -> dict[str, tuple[int, int | None]]:
