@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -165,14 +166,14 @@ def _imports(path: Path) -> Iterator[Import]:
 
 
 def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
-    """Yield the imports and calls of a file, each with whether it is inside a function."""
-    pending = [(tree, False)]
+    """Yield the imports and calls of a file in the order of `ast.walk`, each with whether it is inside a function."""
+    pending: deque[tuple[ast.AST, bool]] = deque([(tree, False)])
     while pending:
-        node, is_inside = pending.pop()
+        node, is_inside = pending.popleft()
         if isinstance(node, (ast.Import, ast.ImportFrom, ast.Call)):
             yield node, is_inside
         is_inside = is_inside or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        pending += [(child, is_inside) for child in ast.iter_child_nodes(node)]
+        pending.extend((child, is_inside) for child in ast.iter_child_nodes(node))
 
 
 def _named(path: Path, node: ast.ImportFrom) -> Iterator[Path]:

@@ -80,7 +80,7 @@ class Usage:
 
 
 WITHOUT_USE = frozenset({Alloca, Cast, Const, If, LocalLoad, LocalStore, LoopIndex, MatrixInit, Operation, RangeFor})
-"""Statements of which only the type matters."""
+"""Statements that need only their type."""
 
 
 def _statements(kernel: Kernel) -> Iterator[tuple[int, Statement]]:
