@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+MODULES = ("cupyx", "cupyx.scipy", "cupyx.scipy.sparse")
+
 
 class Matrix:
     """`cupyx.scipy.sparse.csr_matrix` of a matrix of SciPy."""
@@ -25,6 +27,6 @@ class Matrix:
 
 def install() -> None:
     """Let `from cupyx.scipy.sparse import ...` find them."""
-    for name in ("cupyx", "cupyx.scipy", "cupyx.scipy.sparse"):
+    for name in MODULES:
         sys.modules[name] = ModuleType(name)
     sys.modules["cupyx.scipy.sparse"].csr_matrix = Matrix  # type: ignore[attr-defined]

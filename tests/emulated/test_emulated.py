@@ -112,6 +112,7 @@ def emulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let sessions of `arch=ti.cuda` run on the host."""
     for name in ("open_device", "compile_cubin"):
         monkeypatch.setattr(device.cuda, name, getattr(device.cuda, name))  # as it was, at the end
+    monkeypatch.setattr(device.cuda_task_graphs, "Built", device.cuda_task_graphs.Built)  # likewise
     for name in device.sparse.MODULES:
         monkeypatch.setitem(sys.modules, name, None)  # likewise
     device.install()
