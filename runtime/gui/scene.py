@@ -310,10 +310,15 @@ class Raster:
         result: Array = np.clip(light * colors, 0, 1)
         return result
 
-    def put(self, x: Array, y: Array, depth: Array, colors: Array) -> None:
-        """Set those of the pixels that nothing nearer covers. Of equal pixels the last is taken."""
+    def is_free(self, x: Array, y: Array, depth: Array) -> Array:
+        """Return which of some pixels are in the picture, and nothing nearer covers them."""
         inside = (x >= 0) & (x < self.width) & (y >= 0) & (y < self.height) & (depth >= self.near) & (depth <= self.far)
         inside[inside] = depth[inside] < self.depth[x[inside], y[inside]]
+        return inside
+
+    def put(self, x: Array, y: Array, depth: Array, colors: Array) -> None:
+        """Set those of the pixels that nothing nearer covers. Of equal pixels the last is taken."""
+        inside = self.is_free(x, y, depth)
         self.depth[x[inside], y[inside]] = depth[inside]
         self.pixels[x[inside], y[inside], :3] = colors[inside]
 
@@ -335,9 +340,13 @@ class Raster:
         small = small[np.argsort(-distance[small], kind="stable")]  # the nearest last
         reach = math.ceil(size[small].max(initial=0)) + 1
         first = np.floor(place[small]).astype(int)
+        across, limit = first + 0.5 - place[small], size[small] ** 2 * (1 + 1e-9)
         for dx in range(-reach, reach + 1):
+            rest = limit - (across[:, 0] + dx) ** 2
             for dy in range(-reach, reach + 1):
-                self._ball_pixels(small, first + [dx, dy], place, size, distance, centers, radii, colors)
+                near = np.flatnonzero((across[:, 1] + dy) ** 2 <= rest)  # most balls are far from most pixels
+                cells = first[near] + [dx, dy]
+                self._ball_pixels(small[near], cells, place, size, distance, centers, radii, colors)
         for k in np.flatnonzero(is_drawn & (size >= LARGE)):
             low = np.maximum(np.floor(place[k] - size[k]), 0).astype(int)
             high = np.minimum(np.ceil(place[k] + size[k]), [self.width, self.height]).astype(int)
@@ -348,15 +357,17 @@ class Raster:
 
     def _ball_pixels(self, which: Array, cells: Array, place: Array, size: Array, distance: Array, centers: Array,
                      radii: Array, colors: Array) -> None:  # fmt: skip
-        """Draw one pixel of each of some balls."""
+        """Draw one pixel of each of some balls; only those that nothing nearer covers are lit."""
         across = (cells + 0.5 - place[which]) / size[which, None]
         square = (across**2).sum(1)
         is_on = square <= 1
         which, cells, across = which[is_on], cells[is_on], across[is_on]
         facing = np.sqrt(1 - square[is_on])
+        depth = distance[which] - facing * radii[which]
+        is_seen = self.is_free(cells[:, 0], cells[:, 1], depth)
+        which, cells, across, facing, depth = (part[is_seen] for part in (which, cells, across, facing, depth))
         normals = np.concatenate([across, facing[:, None]], 1) @ self.view[:3, :3].T
         positions = centers[which] + normals * radii[which, None]
-        depth = distance[which] - facing * radii[which]
         self.put(cells[:, 0], cells[:, 1], depth, self.lit(positions, normals, colors[which]))
 
     def triangles(self, points: Array, corners: Array, normals: Array, colors: Array, two_sided: bool) -> None:
