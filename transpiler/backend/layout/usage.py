@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
+from itertools import chain
 
 from ...ir.functions import Call, Function, called, reachable
 from ...ir.nodes import Statement, count_uses, walk
@@ -104,9 +105,7 @@ def collect(kernel: Kernel) -> Usage:
     kernel_parameters = set(kernel.parameters)
     failing = {f for f in kernel.functions if any(isinstance(s, CHECKS) for s in reachable(f.body))}
     inside = {statement for function in kernel.functions for statement in walk(function.body)}
-    uses: dict[Statement, int] = {}
-    for root in kernel.roots():
-        uses.update(count_uses(root))
+    uses = dict(chain.from_iterable(count_uses(root).items() for root in kernel.roots()))
     for task, statement in _statements(kernel):
         if statement.type is not None:
             usage.types[statement.type] = None
