@@ -21,6 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_program_arguments(parser)
     parser.add_argument("--variant", default="", metavar="NAME", help="write a further variant with this name")
     parser.add_argument("--form", choices=("source", "ir"), default="source", help="ir: the final IR, for all targets")
+    parser.add_argument(
+        "--parameters", action="store_true", help="offer the compiler's tuning parameters in comments of the source"
+    )
     parser.add_argument("--open", action="store_true", help="open it in $VISUAL or $EDITOR")
 
 
@@ -29,7 +32,9 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     call = find_call(options, launches=False)
     arch = arch_of(options)
     target = arch.name if arch is not None else sessions.current().arch.name if sessions.is_initialized() else "cpu"
-    path = call.kernel.edit(*call.arguments, arch=arch, variant=options.variant, form=options.form)
+    path = call.kernel.edit(
+        *call.arguments, arch=arch, variant=options.variant, form=options.form, parameters=options.parameters
+    )
     slot = Slot(path if path.is_dir() else path.parent)
     files = [path] if path.is_file() else _files(slot, call.kernel.inspect(*call.arguments, arch=arch), options.variant)
     states = {state.path: state.state for state in edits_in(slot)}

@@ -191,13 +191,20 @@ class KernelTools:
     # --- tools of the workbench
 
     @hides_own_frames
-    def edit(self, *args: Any, arch: Arch | str | None = None, variant: str = "", form: str = "source") -> Path:
+    def edit(
+        self,
+        *args: Any,
+        arch: Arch | str | None = None,
+        variant: str = "",
+        form: str = "source",
+        parameters: bool = False,
+    ) -> Path:
         """Write the emitted source for these arguments into its slot; return the file to edit, or the slot's folder.
 
         The next launch runs the edited source; an unchanged copy is no edit, and an edited file is never overwritten.
         arch: another target than the session's. form: "source", or "ir": the final IR, for all targets. variant: name
-        of a further source in the slot. On Vulkan several tasks have several files. See docs/hand-tuning.md. Raises:
-        OSError; ValueError for another form.
+        of a further source in the slot. parameters: its comments offer the tuning parameters of the compiler. On Vulkan
+        several tasks have several files. See docs/hand-tuning.md. Raises: OSError; ValueError for another form.
 
         Example:
             >>> @ti.kernel
@@ -211,7 +218,13 @@ class KernelTools:
         edits_dir = sessions.current_config().edits_dir
         if form not in EDITED_FORMS:
             raise ValueError(f"form={form!r}: an edit is of one of {', '.join(map(repr, EDITED_FORMS))}")
-        path: Path = tool(EDITED_FORMS[form])(request.specialization, self._generated(request), edits_dir, variant)
+        if parameters and form != "source":
+            raise ValueError(
+                f"parameters=True: the parameters of the compiler are those of a source, not of form={form!r}"
+            )
+        offers = {"offers": True} if parameters else {}
+        start = tool(EDITED_FORMS[form])
+        path: Path = start(request.specialization, self._generated(request), edits_dir, variant, **offers)
         self.forget_launchers()
         return path
 

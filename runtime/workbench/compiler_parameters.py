@@ -8,7 +8,7 @@ and the module with other ones. Each is an option of the compiler, so the source
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +86,32 @@ def catalogue(options: CompileOptions) -> dict[str, CompilerParameter]:
     for name in CHOICES:
         found.append(CompilerParameter(name, (ON, OFF), OFF if name in options.disabled_passes else ON, _of_pass(name)))
     return {parameter.name: parameter for parameter in found}
+
+
+DEFINES = {"block_dim": "BLOCK", "loads": "LOADS"}
+"""Parameters that are macros of a source."""
+WRITTEN = {
+    "block_dim": "ti.loop_config(block_dim=N)", "unroll": "ti.loop_config(unroll=N)",
+    "grid_stride": "ti.loop_config(grid_stride=...)",
+}  # fmt: skip
+"""What a person writes in Python for a value; for a pass it is `passes=`."""
+
+
+def with_offers(source: str, offered: Sequence[CompilerParameter]) -> str:
+    """Return a source with comments that offer parameters: `// @tune BLOCK = 64 | 128`, or what to write in Python."""
+    lines = source.splitlines(keepends=True)
+    place = next((k for k, line in enumerate(lines) if not line.startswith("// ")), 0)
+    shown = []
+    for parameter in offered:
+        values = " | ".join(parameter.values)
+        define = DEFINES.get(parameter.name)
+        if define is not None and any(line.startswith(f"#define {define} ") for line in lines):
+            shown.append(f"// @tune {define} = {values}\n")
+        elif define is None:
+            python = WRITTEN.get(parameter.name, f'passes="-{parameter.name}"' if parameter.name in CHOICES else "")
+            python = f"; {python}" if python else ""
+            shown.append(f"// compiler: {parameter.name} = {values}, here {parameter.value}{python}\n")
+    return "".join((*lines[:place], *shown, *lines[place:]))
 
 
 class CompilerParameters:

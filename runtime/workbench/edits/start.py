@@ -13,6 +13,7 @@ from ....transpiler.frontend.source.specialization import Specialization
 from ...devices.target_tools import tools_of
 from ...store.atomic_files import write_text
 from ..check.edit_error import EditError
+from ..compiler_parameters import CompilerParameters, with_offers
 from .bases import device_of
 from .header import Header, base_digest, header_of, is_untouched, with_header, without_header
 from .identity import recorded_values, shown
@@ -20,8 +21,10 @@ from .ir_edits import final_form, header_for, ir_name
 from .slots import Slot, exact_slot, python_file, read_text, slot_of
 
 
-def start_edit(specialization: Specialization, module: BackendModule, edits_dir: str, variant: str = "") -> Path:
-    """Write the sources to edit, with their base, unless they exist.
+def start_edit(
+    specialization: Specialization, module: BackendModule, edits_dir: str, variant: str = "", offers: bool = False
+) -> Path:
+    """Write the sources to edit, with their base, unless they exist. offers: with the parameters of the compiler.
 
     Returns the file, or the slot's folder if there are several. An unchanged copy is replaced if the generated source
     has changed. Raises: OSError; EditError for a variant's name that is no file name.
@@ -39,6 +42,7 @@ def start_edit(specialization: Specialization, module: BackendModule, edits_dir:
     if slot.folder.is_dir() and not _names_its_base(slot, module) and not _is_of(slot, module):
         slot = exact_slot(specialization, edits_dir)  # it may be of another object
     paths, device = [], device_of(specialization, module)
+    offered = CompilerParameters(specialization, module).offered() if offers else ()
     for file in module.files:
         header = Header(base_digest(file.text), values, device)
         path, base = slot.path(file.name, variant), slot.base(file.name, variant)
@@ -46,7 +50,7 @@ def start_edit(specialization: Specialization, module: BackendModule, edits_dir:
         if found is None or is_untouched(found, read_text(base)):
             if found is None or without_header(found) != file.text or header_of(found) != header:
                 write_text(base, file.text)
-                write_text(path, with_header(file.text, header))
+                write_text(path, with_offers(with_header(file.text, header), offered))
         elif not header_of(found).base and base_digest(read_text(base) or "") == header.base:
             write_text(path, with_header(found, header))  # of an older shadesmith; `.base` proves what it is
         paths.append(path)

@@ -144,3 +144,27 @@ def test_no_setting_that_wins_is_slower(program, target: str) -> None:
     program.powers(x, y, 200)
     assert program.powers.last_launch.knobs == ({} if found.best is None else found.values)
     assert {row.name for row in program.powers.bench(x, y, 200, seconds=0.5).rows} >= {"generated"}
+
+
+@ti.kernel
+def sums(x: ti.types.ndarray(ti.f32, 2), y: ti.types.ndarray(ti.f32, 1)):
+    for i in y:
+        s = 0.0
+        for j in range(x.shape[1]):
+            s += x[i, j]
+        y[i] = s
+
+
+@pytest.mark.parametrize("arch", ["cpu", "vulkan", "cuda"])
+def test_an_edit_offers_the_parameters_in_its_text(arch: str, tmp_path: Path) -> None:
+    ti.init(arch=ti.cpu, edits_dir=str(tmp_path), log_level=ti.ERROR)
+    x, y = np.ones((16, 16), np.float32), np.zeros(16, np.float32)
+    text = sums.edit(x, y, arch=arch, parameters=True).read_text()
+    if arch == "cpu":
+        assert "// compiler: unroll = 0 | 2 | 4 | 8, here 0; ti.loop_config(unroll=N)\n" in text
+        sums(x, y)  # comments change nothing
+        assert (y == 16).all()
+    else:
+        assert "// @tune BLOCK = 64 | 128 | 256 | 512\n" in text and "#define BLOCK 128" in text
+    with pytest.raises(ValueError, match="parameters of the compiler"):
+        sums.edit(x, y, form="ir", parameters=True)
