@@ -49,8 +49,7 @@ class Array:
         is_constant: the user calls it constant in derivatives, `ti.stop_grad`.
         tangent: in the kernel of a gradient that is to be differentiated again, the array that holds its dual.
         parts: of a split field (SoA): an array for each component or member, which may itself have parts. The whole
-            then
-            has no memory and no binding, and `split_arrays` leaves only loops over it.
+            then has no memory and no binding, and `split_arrays` leaves only loops over it.
         path: of a part of a split field: its name in errors, such as `s.pos`.
         packing, words: of a field of quantised numbers: where they are in `words`, an array of integers. The field
             then has no memory and no binding, and `packed_arrays` leaves only loops over it.
@@ -411,8 +410,7 @@ ALL = -1
 
 @dataclass(eq=False, slots=True)
 class RangeFor(Statement):
-    """Runs `body` for all index tuples, the last axis fastest: axis k from starts[k] to ends[k] (exclusive) by
-    steps[k].
+    """Runs `body` for all index tuples, the last axis fastest: axis k from starts[k] to before ends[k] by steps[k].
 
     At the top level of a kernel it runs in parallel unless `serialize`.
 

@@ -271,15 +271,13 @@ class _Flat(_Printer):
                 self.line(f"{self.define(statement)} = {self.loop(statement)} {{")
                 self.block(statement.body)
                 self.line("}")
-            case Call() if statement.function.results:
-                self.line(f"{self.define(statement)} = {self.value(statement)}")
             case ThreadFor(condition=condition, joined=joined):
-                shown = f" if {self.ref(condition)}" if condition is not None else ""
-                shown += f" joining {self.ref(joined)}" if joined is not None else ""
-                self.line(f"threads{shown} {{")
+                words = {"if": condition, "joining": joined}
+                shown = [f" {word} {self.ref(value)}" for word, value in words.items() if value is not None]
+                self.line(f"threads{''.join(shown)} {{")
                 self.block(statement.body)
                 self.line("}")
-            case _ if statement.type is not None:
+            case _ if statement.type is not None or (isinstance(statement, Call) and statement.function.results):
                 self.line(f"{self.define(statement)} = {self.value(statement)}")
             case _:
                 self.line(self.effect(statement))
@@ -348,17 +346,14 @@ class _Flat(_Printer):
             case Collective() | Exchange():
                 return self.together(statement)
             case GlobalPtr(array=array, indices=indices, cell=cell):
-                inside = "" if cell is None else f" in cell {self.ref(cell)}"
-                inside = f" and {statement.lanes - 1} after it" if statement.lanes > 1 else inside
-                if statement.is_flat:
-                    return f"ptr {array.name} at {self.ref(indices[0])}{inside}"
-                return f"ptr {array.name} {self.tuple(indices)}{inside}"
+                where = f"at {self.ref(indices[0])}" if statement.is_flat else self.tuple(indices)
+                where += f" in cell {self.ref(cell)}" if cell is not None else ""
+                where += f" and {statement.lanes - 1} after it" if statement.lanes > 1 else ""
+                return f"ptr {array.name} {where}"
             case GlobalTemporary(temporary=temporary):
                 return f"temporary {temporary.name}"
-            case LocalLoad(pointer=pointer):
-                return f"load {self.ref(pointer)}"
-            case GlobalLoad(pointer=pointer):
-                return f"global load {self.ref(pointer)}"
+            case LocalLoad(pointer=pointer) | GlobalLoad(pointer=pointer):
+                return f"{'global ' if isinstance(statement, GlobalLoad) else ''}load {self.ref(pointer)}"
             case AtomicOp():
                 return f"atomic {statement.op} {', '.join(map(self.ref, operands(statement)))}"
             case Call(function=function, arguments=arguments):
@@ -445,12 +440,10 @@ class _Nested(_Printer):
                 self.suite(statement.body)
             case LocalStore(pointer=pointer, value=value) | GlobalStore(pointer=pointer, value=value):
                 self.line(f"{self.text_of(pointer)} = {self.text_of(value)}")
-            case AtomicOp() | Rand() | Append():
-                self.bind(statement, self.expression(statement)[0])
-            case Call() if statement.function.results:
-                self.bind(statement, self.expression(statement)[0])
-            case Call():
+            case Call() if not statement.function.results:
                 self.line(self.expression(statement)[0])
+            case AtomicOp() | Rand() | Append() | Call():
+                self.bind(statement, self.expression(statement)[0])
             case _ if statement.type is not None:
                 self.value(statement)
             case _:
@@ -558,8 +551,6 @@ class _Nested(_Printer):
                 return (f"is_aligned({array.name}, {size})", 3)
             case ArrayShape(array=array, axis=axis):
                 return (f"{array.name}.shape[{axis}]", 3)
-            case GlobalPtr(array=array, indices=[number], is_flat=True):
-                return (f"{array.name} at {self.text_of(number)}", 3)
             case GlobalPtr(array=array, indices=indices):
                 return (f"{array.name}[{self.texts_of(indices) or None}]", 3)
             case GlobalTemporary(temporary=temporary):

@@ -255,14 +255,7 @@ class _Checker:
             case StructElement(value=origin, member=member) | StructPtr(origin=origin, member=member):
                 _need(_has_member(origin.type, member, statement.type), "a missing member", statement)
             case GlobalPtr():
-                is_whole = self.stage is Stage.FRONTEND and bool(statement.array.parts)
-                _need(statement.array in self.arrays or is_whole, "a pointer into an unknown array", statement)
-                _need(statement.type == _pointed(statement), "a pointer of another type than the array", statement)
-                if statement.is_flat:
-                    self.flat(statement)
-                    return
-                _need(len(statement.indices) == statement.array.ndim, "another number of indices than axes", statement)
-                self.indices(statement, statement.indices)
+                self.element(statement)
             case Activate() | Deactivate() | IsActive() | CellNumber() | Append() | Length():
                 self.cell(statement)
             case ArrayShape():
@@ -342,8 +335,15 @@ class _Checker:
     def indices(self, statement: Statement, indices: list[Statement]) -> None:
         _need(all(index.type == i32 for index in indices), "an index that is not i32", statement)
 
-    def flat(self, pointer: GlobalPtr) -> None:
-        """Check a pointer by the number of an element."""
+    def element(self, pointer: GlobalPtr) -> None:
+        """Check a pointer into an array."""
+        is_whole = self.stage is Stage.FRONTEND and bool(pointer.array.parts)
+        _need(pointer.array in self.arrays or is_whole, "a pointer into an unknown array", pointer)
+        _need(pointer.type == _pointed(pointer), "a pointer of another type than the array", pointer)
+        if not pointer.is_flat:
+            _need(len(pointer.indices) == pointer.array.ndim, "another number of indices than axes", pointer)
+            self.indices(pointer, pointer.indices)
+            return
         is_one = len(pointer.indices) == 1 and pointer.cell is None and not pointer.array.is_shared
         _need(is_one and pointer.indices[0].type in WHOLE, "an element by a number that is not i32 or i64", pointer)
 

@@ -293,13 +293,11 @@ class _Reader:
             made.condition, made.then = value, self._block(ends=("}", "} else {"))
             made.otherwise = self._block() if self.ended != "}" else None
             return self._at(line, made)
-        if text.startswith("threads") and text.endswith("{") and isinstance(line.base, ThreadFor):
-            threads = self._cloned(line, line.base)
-            assert isinstance(threads, ThreadFor)
-            threads.body = self._block()
-            return threads
         if line.base is not None:
-            return self._cloned(line, line.base)
+            cloned = self._cloned(line, line.base)
+            if isinstance(cloned, ThreadFor):
+                cloned.body = self._block()
+            return cloned
         return self._at(line, self._made_effect(line))
 
     # --- lines that are as in the kernel
@@ -515,7 +513,7 @@ def _index(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:
     return LoopIndex(loop, int(match[2]))
 
 
-def _arg(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:
+def _arg(reader: _Reader, line: Line, rest: str, type: Type) -> ArgLoad:
     if rest not in reader.parameters:
         known = ", ".join(reader.parameters) or "none"
         raise TextError(line.number, f"there is no argument `{rest}`", f"there are {known}")
@@ -523,9 +521,7 @@ def _arg(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:
 
 
 def _reference(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:
-    arg = _arg(reader, line, rest, type)
-    assert isinstance(arg, ArgLoad)
-    return Reference(arg.parameter)
+    return Reference(_arg(reader, line, rest, type).parameter)
 
 
 def _shape(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:
@@ -534,21 +530,15 @@ def _shape(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:
 
 
 def _ptr(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:
-    if flat := re.fullmatch(r"(\w+) at \$(\w+)(?: and (\d+) after it)?", rest):
-        return _flat_ptr(reader, line, flat[1], flat[2], int(flat[3] or 0) + 1)
-    pattern = r"(\w+) \((.*)\)(?: in cell \$(\w+))?(?: and (\d+) after it)?"
+    pattern = r"(\w+) (?:\((.*)\)|at (\$\w+))(?: in cell \$(\w+))?(?: and (\d+) after it)?"
     match = _parts(reader, line, rest, pattern, "ptr array ($i, $j)")
-    array, indices = reader._array(match[1], line), reader._all(match[2], line)
-    if len(indices) != array.ndim:
+    array, indices = reader._array(match[1], line), reader._all(match[3] or match[2], line)
+    if match[3] and (reason := why_not_flat(array)):
+        raise TextError(line.number, f"`{match[1]}` has no elements by number: {reason}")
+    if not match[3] and len(indices) != array.ndim:
         raise TextError(line.number, f"`{match[1]}` has one index for each axis, {array.ndim}; found {len(indices)}")
-    return GlobalPtr(array, indices, reader._named(match[3], line) if match[3] else None, int(match[4] or 0) + 1)
-
-
-def _flat_ptr(reader: _Reader, line: Line, name: str, number: str, lanes: int) -> Statement:
-    array, index = reader._array(name, line), reader._named(number, line)
-    if reason := why_not_flat(array):
-        raise TextError(line.number, f"`{name}` has no elements by number: {reason}", f"ptr {name} ($i, $j)")
-    return GlobalPtr(array, [index], lanes=lanes, is_flat=True)
+    cell = reader._named(match[4], line) if match[4] else None
+    return GlobalPtr(array, indices, cell, int(match[5] or 0) + 1, match[3] is not None)
 
 
 def _aligned(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:
