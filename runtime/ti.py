@@ -158,7 +158,7 @@ def _neighbour(file: str, addition: str) -> str:
 
 
 def _gif(words: list[str]) -> int:
-    """Convert an mp4 file to a gif beside it"""
+    """Convert an mp4 file to a gif next to it"""
     given = _mp4(words, optional=("framerate",))
     _videos().mp4_to_gif(given.input_file, str(Path(given.input_file).with_suffix(".gif")), int(given.framerate or 24))
     return 0

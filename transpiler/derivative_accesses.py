@@ -1,7 +1,7 @@
 """What a tape has to know of a kernel: the elements that it stores, and those that its gradient needs.
 
 In: the specialization of a gradient. Out: `derivative_accesses`. The gradient itself is compiled, and cached, like any
-kernel; this asks the frontend and the first passes again, once for each specialization that a tape records.
+kernel; this needs the frontend and the first passes again, once for each specialization that a tape records.
 """
 
 from __future__ import annotations

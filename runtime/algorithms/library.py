@@ -207,7 +207,7 @@ def unique(x: Array) -> tuple[Array, Array]:
 
 @hides_own_frames
 def histogram(x: Array, bins: int, low: float, high: float) -> Array:
-    """Return how many elements of `x` lie in each of `bins` equal parts of [low, high], as an ndarray of i32.
+    """Return how many elements of `x` are in each of `bins` equal parts of [low, high], as an ndarray of i32.
 
     A part holds its lower edge; the last one holds `high`, too. Other elements and NaNs are not counted.
     Raises: ValueError unless there are bins, and `low` is below `high`.

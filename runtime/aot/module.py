@@ -194,7 +194,7 @@ class Module:
     def save(self, filepath: str | os.PathLike[str], filename: str = "", *, also: Sequence[str] = ()) -> None:
         """Write the module as a folder: the members of the archive, sources next to binaries.
 
-        Beside them a Vulkan module has `metadata.json`, `graphs.json` and shaders for tools that read Taichi's modules.
+        In addition a Vulkan module has `metadata.json`, `graphs.json` and shaders for tools that read Taichi's modules.
         filename: the second argument in Taichi 1.3, which has no effect. also, raises: as `archive`.
         """
         folder = Path(filepath)

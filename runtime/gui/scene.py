@@ -55,7 +55,7 @@ class Camera:
         self.curr_position = _vector((x, y, z))
 
     def lookat(self, x: float, y: float, z: float) -> None:
-        """Turn the camera to that position."""
+        """Point the camera at that position."""
         self.curr_lookat = _vector((x, y, z))
 
     def up(self, x: float, y: float, z: float) -> None:
@@ -127,7 +127,7 @@ class Camera:
 
     def track_user_inputs(self, window: Any, movement_speed: float = 1.0, yaw_speed: float = 2.0,
                           pitch_speed: float = 2.0, hold_key: Any = None) -> None:  # fmt: skip
-        """Move by the keys w, s, a, d, e, q, and turn by the mouse while `hold_key` is down.
+        """Move by the keys w, s, a, d, e, q, and look around by the mouse while `hold_key` is down.
 
         Speeds are for a sixtieth of a second.
         """

@@ -65,7 +65,7 @@ def read_record(site: dict[str, Any], words: bytes) -> MacroRecord | None:
 
 
 def printed(site: dict[str, Any], record: MacroRecord, where: str, warn: Callable[[str], None]) -> str:
-    """Return the line of output of SM_PRINT. where: the iteration. warn: is told of a format that does not fit."""
+    """Return the line of output of SM_PRINT. where: the iteration. warn: takes what is wrong with its format."""
     place = f"{Path(site['file']).name}:{record.line}"
     if site["format"] is not None:
         text = _formatted(site["format"], site["names"], record.values, lambda problem: warn(f"{place}: {problem}"))

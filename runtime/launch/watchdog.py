@@ -5,7 +5,7 @@ In: programs and launchers. Out: programs that wait for the end of each launch, 
 - On the host the device stops the launch (`devices/host/watched_launches.py`); the program goes on.
 - In the interpreter the thread gets the error between two of its statements.
 - lavapipe ends all loops after 65,535 iterations, so its launches are waited for, and late ones are an error.
-- A GPU cannot be told to stop a kernel. It is waited for no longer, and refuses all later use.
+- A kernel on a GPU cannot be stopped. It is waited for no longer, and refuses all later use.
 """
 
 from __future__ import annotations

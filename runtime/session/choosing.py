@@ -29,7 +29,7 @@ def wanted_by_environment(environment: Mapping[str, str]) -> str:
 def wanted_of(
     arch: Arch | Sequence[Arch] | str | None, device: int | str | None = None
 ) -> tuple[tuple[Arch, ...], int | str | None]:
-    """Return the architectures that are tried in turn, and the device of one: its number or name, None for the first.
+    """Return the architectures that are tried in order, and the device of one: its number or name, None for the first.
 
     Raises: TaichiRuntimeError for an unknown architecture, and for a device of another one; TypeError for other types.
     """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _passes: Callable[[], Any] = loader("...transpiler.passes", __package__)
 
 COMPILER = "compiler"
-"""Name of these parameters in a setting, beside the files of a module."""
+"""Name of these parameters in a setting, in addition to the files of a module."""
 ON, OFF = "on", "off"
 AUTO = "auto"
 

@@ -150,10 +150,8 @@ def imports(path: Path) -> tuple[Import, ...]:
 
 def _imports(path: Path) -> Iterator[Import]:
     tree = tree_of(path)
-    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-    inside = {id(n) for function in functions for n in ast.walk(function)}
-    for node in ast.walk(tree):
-        how = "function" if id(node) in inside else "module"
+    for node, is_inside in _nodes(tree):
+        how = "function" if is_inside else "module"
         if isinstance(node, ast.Import):
             yield from (Import(node.lineno, alias.name.split(".")[0], how) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -164,6 +162,17 @@ def _imports(path: Path) -> Iterator[Import]:
         elif isinstance(node, ast.Call) and path != LOADING and _last_name(node.func) in LOADERS:
             for found in loaded_modules(path, node):
                 yield Import(node.lineno, found, "importlib")
+
+
+def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
+    """Yield the imports and calls of a file, each with whether it is inside a function."""
+    pending = [(tree, False)]
+    while pending:
+        node, is_inside = pending.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom, ast.Call)):
+            yield node, is_inside
+        is_inside = is_inside or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        pending += [(child, is_inside) for child in ast.iter_child_nodes(node)]
 
 
 def _named(path: Path, node: ast.ImportFrom) -> Iterator[Path]:

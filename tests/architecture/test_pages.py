@@ -86,3 +86,10 @@ def test_the_table_of_folders_has_every_package() -> None:
     no_row = {"transpiler", "transpiler/frontend", "transpiler/backend", "runtime"}
     packages = [name for name in layers.LAYERS if (ROOT / name).is_dir() and not name.startswith(in_a_row_above)]
     assert [name for name in packages if name not in no_row and f"`{name}/`" not in table] == []
+
+
+@pytest.mark.parametrize("top", ["transpiler", "runtime"])
+def test_the_table_of_folders_has_every_module_beside_them(top: str) -> None:
+    table = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    modules = [f"{top}/{path.name}" for path in sorted((ROOT / top).glob("*.py")) if path.name != "__init__.py"]
+    assert modules and [name for name in modules if f"`{name}`" not in table] == []

@@ -13,10 +13,10 @@ EXPRESSIONS = {
     "languages/common/library_source.py": "the macros of a helper library, read once",
     "languages/common/literals.py": "a number as Python writes it",
     "languages/common/syntax_forms.py": "templates of tables",
-    "shared_functions.py": "the words of functions that differ only in arrays or in one type, to see that one text is both",
     "one_file.py": "the sections of a file of several tasks, which a person may have edited",
     "line_comments.py": "the words of a statement, which decide how much its comment shows",
     "read_module.py": "a module that was stored",
+    "shared_functions.py": "the words of functions of one Python function, which a template has if one type differs",
 }
 """Modules that may use regular expressions, and what they match."""
 REPLACES = {

@@ -12,6 +12,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -220,9 +221,10 @@ RULES = (
 IDS = [(rule.parts or rule.instead).split()[0].strip(",;") for rule in RULES]
 
 
-def parts_of(name: str) -> list[str]:
+@cache
+def parts_of(name: str) -> tuple[str, ...]:
     """Return the parts of an identifier, split at underscores and capitals, in lower case."""
-    return [part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
+    return tuple(part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name))
 
 
 def refused_name(rule: Rule, name: str) -> bool:
@@ -242,16 +244,17 @@ def names_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield the identifiers of a syntax tree, also those within f-strings, which `tokenize` does not see in Python 3.11."""
     for node in ast.walk(tree):
         for member in ("id", "attr", "arg", "name", "asname"):
-            name = getattr(node, member, None)
-            if isinstance(name, str):
+            if member in node._fields and isinstance(name := getattr(node, member), str):
                 yield getattr(node, "lineno", 0), name
 
 
 def prose_in(source: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield the comments of Python, and its strings that have a blank: docstrings and messages."""
+    """Yield strings of Python that have a blank, docstrings and messages; and comments, if one may have such a word."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
             yield node.lineno, node.value
+    if not any(SUSPECT.search(" ".join(line.partition("#")[2].split())) for line in source.split("\n") if "#" in line):
+        return  # no comment has such a word; to tokenize all files would take as long as all else
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
@@ -282,7 +285,7 @@ def read_lines(emitted: bool) -> list[tuple[str, str]]:
     return found
 
 
-SUSPECT = re.compile("|".join(rf"\\b({rule.phrases})(?!\\w)" for rule in RULES), re.IGNORECASE)
+SUSPECT = re.compile("|".join(rf"\b({rule.phrases})(?!\w)" for rule in RULES), re.IGNORECASE)
 """What some rule refuses, before what it allows is taken out: a quick look."""
 PARTS = frozenset(part for rule in RULES for part in rule.parts.split())
 

@@ -36,7 +36,7 @@ def test_damaged_archives_give_an_error_each(check, members, full):
     assert len(archives) >= 300
     assert all(name.startswith("bit ") for name in taken), taken
     assert len(taken) <= HARMLESS_BITS * bits
-    for name, (status, size, time, error) in zip(names, lines):
+    for name, (status, size, time, error) in zip(names, lines, strict=True):
         assert status in (0, 1) and (status == 0 or (error.split()[0] in ("-2", "-10") and len(error) > 20)), (
             name,
             error,
@@ -60,7 +60,7 @@ def test_deflated_data_may_be_damaged_anywhere(check, members, tmp_path):
         for _ in range(random_.randrange(1, 4)):
             data[random_.randrange(30, central)] ^= 1 << random_.randrange(8)
         archives.append(bytes(data))
-    for archive, (status, size, time, error) in zip(archives, check(archives)):
+    for archive, (status, size, time, error) in zip(archives, check(archives), strict=True):
         if status == 0:  # the bit says nothing: padding after the last code, or a distance to the same bytes
             with zipfile.ZipFile(io.BytesIO(archive)) as file:
                 assert {name: file.read(name) for name in file.namelist()} == members
@@ -160,7 +160,7 @@ TEXTURE_CHANGES = {
 def test_textures_that_the_manifest_tells_wrong(check, texture_members):
     whole, *lines = check([write_container(texture_members), *(changed_textures(texture_members))])
     assert whole[0] == 0, whole
-    for name, (status, _, _, error) in zip(TEXTURE_CHANGES, lines):
+    for name, (status, _, _, error) in zip(TEXTURE_CHANGES, lines, strict=True):
         assert status == 1 and TEXTURE_CHANGES[name][1] in error, (name, error)
 
 

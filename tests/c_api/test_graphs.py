@@ -86,8 +86,6 @@ def test_a_number_for_a_float(runtime, graph):
 
 
 def test_graphs_of_the_builder(runtime, tmp_path):
-    if not hasattr(ti, "graph"):
-        pytest.skip("needs ti.graph")
     x = ti.graph.Arg(ti.graph.ArgKind.NDARRAY, "x", ti.f32, ndim=1)
     value = ti.graph.Arg(ti.graph.ArgKind.SCALAR, "value", ti.f32)
     builder = ti.graph.GraphBuilder()

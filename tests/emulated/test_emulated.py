@@ -180,27 +180,27 @@ def test_launches_that_repeat_are_graphs_and_compute_the_same(emulated: None) ->
             b[i] = a[i] + k
 
     a, b, short = ti.ndarray(ti.f32, 50), ti.ndarray(ti.f32, 50), ti.ndarray(ti.f32, 0)
-    for _ in range(10):
+    for _ in range(20):
         no_argument()
         move(a, b, 1)
         move(b, a, 2)
         move(a, short, 1)  # nothing to start
     assert len(GRAPHS) == 3
-    assert total.to_numpy().tolist() == [0, 10, 20]
-    assert (a.to_numpy() == 30.0).all() and (b.to_numpy() == 28.0).all()
+    assert total.to_numpy().tolist() == [0, 20, 40]
+    assert (a.to_numpy() == 60.0).all() and (b.to_numpy() == 58.0).all()
     for k in range(2 * MOST_SEEN):
         move(a, b, k)
-    assert (b.to_numpy() == 30.0 + 2 * MOST_SEEN - 1).all() and len(GRAPHS) == 3
-    for _ in range(10):  # after so many launches that differ, no more graphs are made
+    assert (b.to_numpy() == 60.0 + 2 * MOST_SEEN - 1).all() and len(GRAPHS) == 3
+    for _ in range(20):  # after so many launches that differ, no more graphs are made
         move(a, b, 1)
-    assert (b.to_numpy() == 31.0).all() and len(GRAPHS) == 3
+    assert (b.to_numpy() == 61.0).all() and len(GRAPHS) == 3
     threads = [Thread(target=lambda: [no_argument() for _ in range(50)]) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert total.to_numpy().tolist() == [0, 210, 420]
+    assert total.to_numpy().tolist() == [0, 220, 440]
     with Stream():
         for _ in range(5):
             no_argument()
-    assert total.to_numpy().tolist() == [0, 215, 430]
+    assert total.to_numpy().tolist() == [0, 225, 450]

@@ -55,6 +55,10 @@ class Outermost(OddForms):
         shape = self.random.choice(shapes)
         head, indices, position = self.loop_head(shape)
         self.access = {array.name: self.access_of(array, shape, position) for array in self.arrays}
+        if self.dialect.name == "taichi":  # it may visit a cell that another iteration has activated
+            for array in self.arrays:
+                if array.is_sparse and head.endswith((f" in {array.name}:", f"({array.name}):")):
+                    self.access[array.name] = Access(own=", ".join(position))
         self.access[self.array_of_totals(shape)] = Access(own=", ".join(position))
         result, self.result_type = self.result_type, None
         self.begin_reduction()

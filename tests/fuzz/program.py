@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from .arrays import ArrayInfo, contents, field_lines, sparse_lines
 from .dialects import DIALECTS, draw_policy
 from .odd_forms import offset_lines
-from .outermost import Outermost
 from .scalars import INTEGERS, NUMPY, REALS, Value, edge, is_real, real
 from .tensors import LIMIT, SHAPES
+from .user_forms import UserForms
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Kernel:
     result: str | None = None
 
 
-class Program(Outermost):
+class Program(UserForms):
     """The program of one seed."""
 
     def __init__(self, seed: int, dialect: str = "portable") -> None:
@@ -86,7 +86,11 @@ class Program(Outermost):
             body += self.function_lines()
         for _ in range(self.random.choice((1, 2, 2, 3))):
             body += self.kernel_lines()
-        return "\n".join([*head, *body, *self.runner(), ""])
+        run = self.runner()
+        for part in self.parts():
+            body += ["", "", *part.head]
+            run += [f"    {line}" for line in part.launches]
+        return "\n".join([*head, *body, *run, "    return results", ""])
 
     # --- arrays
 
@@ -344,4 +348,4 @@ class Program(Outermost):
         for array in self.arrays:
             text = array.name if array.kind == "ndarray" and not array.make else f"{array.name}.to_numpy()"
             lines.append(f'    results.append(("{array.name}{"" if array.exact else "~"}", {text}))')
-        return [*lines, "    return results"]
+        return lines

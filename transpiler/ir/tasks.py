@@ -185,7 +185,7 @@ class Kernel:
         types += [*self.returns, *(temporary.type for temporary in self.temporaries)]
         types += [parameter.type for function in self.functions for parameter in function.parameters]
         types += [type for function in self.functions for type in function.results]
-        types += [statement.type for root in self.roots() for statement in walk(root)]
+        types += [s.type for root in self.roots() for s in walk(root) if s.type.__class__ is Struct]
         return with_members(type for type in types if isinstance(type, Struct))
 
 

@@ -66,6 +66,7 @@ from .sparse.struct_for import struct_for
 from .target.blocks_in_order import blocks_in_order
 from .target.exact_ends import exact_ends
 from .target.hoist_addresses import hoist_addresses
+from .target.inverse_roots import inverse_roots
 from .target.legalize import legalize
 from .target.lower_access import lower_access
 from .target.lowest_bits import lowest_bits
@@ -157,6 +158,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     split_vectors: (MatrixElement,),
     lowest_bits: ("bit_and", "mod", "plain_mod", "raw_mod"),
     minima: ("neg",),
+    inverse_roots: ("div",),
     reciprocals: ("div",),
     normal_numbers: ("rsqrt", "sqrt", "div"),
     exact_ends: (RangeFor,),
@@ -236,6 +238,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         call_effects,  # the passes since the first cleanup may have added checks
         legalize,  # late: the cleanups above would rebuild what it removes
         split_vectors,  # after `legalize`, which takes vectors apart
+        inverse_roots,  # before `reciprocals`, for which it leaves other divisors
         reciprocals,  # after `legalize`, which takes vectors apart
         operand_order,  # before the last cleanup, which merges equal operations
         ranges,  # after all passes that ask what an operation is: they know Python's divisions

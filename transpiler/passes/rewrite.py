@@ -68,7 +68,7 @@ class Rewriter:
                 self.visit(statement)
                 continue
             kind = statement.__class__
-            if mapping:
+            if mapping and statement.OPERANDS:
                 resolvers[kind](statement, mapping)
             rule = rule_of(kind)
             if rule is None:

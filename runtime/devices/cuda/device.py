@@ -141,7 +141,7 @@ class CudaDevice:
         self.task_graphs = task_graphs and self.launch_graph is not None
         self.is_capturing: Callable[[int], bool] = self.runtime.streamIsCapturing
         self.driver_error: Callable[[int], Exception] = driver.CUDADriverError
-        of_gpu = functools.partial(cupy.cuda.get_current_stream, index)  # without a number CuPy asks the runtime for it
+        of_gpu = functools.partial(cupy.cuda.get_current_stream, index)  # without a number CuPy queries the runtime
         self.current_stream: Callable[[], Any] = of_gpu
         self.failure: tuple[type[Exception], ...] = (driver.CUDADriverError, self.runtime.CUDARuntimeError)
         self.index = index

@@ -112,7 +112,7 @@ class Glslang:
         """Start the tool while Python makes a source for it.
 
         Nine tenths of its time are spent on the declarations of the language's own functions, which it reads when it
-        has seen the version of the source. So it gets a source that includes a file that is not there yet.
+        has seen the version of the source. So it gets a source that includes a file that is still missing.
         """
         if self._flags or os.environ.get("SHADESMITH_EARLY_GLSLANG") == "0" or (tool := find_tool()) is None:
             return

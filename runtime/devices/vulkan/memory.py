@@ -29,6 +29,10 @@ STAGING_BLOCKS = 4
 INLINE_BYTES = 65536
 """Size limit of vkCmdUpdateBuffer, whose data is in the command buffer."""
 
+NVIDIA_BYTES = 1 << 32
+"""Of an array: NVIDIA's driver 580 computes offsets with 32 bits (`IMAD R1, R1, 0xc; LDG [R1.U32+UR4]`), and does not
+refuse larger ones, though it promises none (maxMemoryAllocationSize)."""
+
 OUT_OF_MEMORY = (-1, -2)
 DEVICE_ADDRESS_USAGE = 0x20000
 DEVICE_LOCAL = 1
@@ -155,6 +159,7 @@ class Memory:
         self.lent_bytes = 0
         self._budget = Budget(adapter.name) if adapter.is_software else None
         self._most_bytes = self._read_most_bytes()
+        self._addressed_bytes = NVIDIA_BYTES if adapter.is_nvidia else None
         self._slabs: list[Slab] = []
         self._blocks: set[Block] = set()
         self._staging = Staging(self, queue)
@@ -183,6 +188,9 @@ class Memory:
         """Return zeroed memory. Raises: OutOfMemory naming the bytes requested, used and available."""
         with self._queue.lock:
             self._queue.require()
+            if self._addressed_bytes is not None and size_bytes > self._addressed_bytes:
+                reason = f"its driver addresses {format_size(self._addressed_bytes)} of an array"
+                raise OutOfMemory(self._adapter.name, size_bytes, self.lent_bytes, None, reason)
             self._queue.collect()
             try:
                 allocation = self._carve(size_bytes)

@@ -52,7 +52,7 @@ class FunctionText:
         return "\n".join([self.line(line)[begin:], *inner, self.line(end_line)[:end]])
 
     def line_in(self, before: FunctionText, number: int) -> int:
-        """Return which line of the function as it was a line is now; of a new line, the one that it stands before."""
+        """Return which line of the function as it was a line is now; of a new line, the one that follows it."""
         row = number - self.first_line
         for _, i1, i2, j1, j2 in SequenceMatcher(None, before.lines, self.lines, autojunk=False).get_opcodes():
             if j1 <= row < j2:

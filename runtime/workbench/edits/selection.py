@@ -306,7 +306,7 @@ def load(
 
 
 def _refuse_two(slot: Slot, module: BackendModule, variant: str, path: Path) -> None:
-    """Raise EditError if a source is edited too, beside the IR that it is printed from."""
+    """Raise EditError if a source is edited too, in addition to the IR that it is printed from."""
     for file in module.files:
         source = read_text(slot.path(file.name, variant))
         if source is not None and base_digest(without_header(source)) != header_of(source).base:

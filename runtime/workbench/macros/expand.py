@@ -164,5 +164,5 @@ class _Context:
         self._tasks = reaching(self.code, self.functions, self.entries)
 
     def task_of(self, function: Function | None) -> int:
-        """Return the first task that reaches a function; the file's first one if that cannot be told."""
+        """Return the first task that reaches a function; the file's first one if that is unknown."""
         return self._tasks.get(function.name if function is not None else "", min(self.entries.values(), default=0))

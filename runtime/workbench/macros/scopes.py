@@ -1,7 +1,7 @@
 """In which function of an edited source a character is, which tasks reach that, and which names it can use there.
 
 In: a source with blanks in place of comments and strings, correct or broken. Out: `Function`s; whether a name is that
-of an integer variable at a place. What cannot be told is left out: then a record has no indices.
+of an integer variable at a place. What is unknown is left out: then a record has no indices.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan ef642fda, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, vulkan c6800461, gradient_of_energy.py:10: energy_grad()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -33,8 +33,9 @@ void main() {
         if (i != j) {  // :14
             vec2 r = x(i) - x(j);  // :15
             // gradient_of_energy.py:16  e += 1 / ti.sqrt(r.norm_sqr() + 1e-3)
-            float root = sqrt(dot(r, r) + 0.001);
-            x_adj += loss_grad() * (1.0 / root) / root / root * r;  // adjoint of :15
+            float inverse_root = inversesqrt(dot(r, r) + 0.001);
+            // adjoint of :15
+            x_adj += loss_grad() * inverse_root * inverse_root * inverse_root * r;
         }
     }
     // adjoint of gradient_of_energy.py:17  loss[None] += e
@@ -43,8 +44,8 @@ void main() {
     for (int j_1 = 0; j_1 < N; j_1++) {
         if (j != j_1) {
             vec2 r = x(j) - x(j_1);
-            float root = sqrt(dot(r, r) + 0.001);
-            x_adj -= loss_grad_value * (1.0 / root) / root / root * r;
+            float inverse_root = inversesqrt(dot(r, r) + 0.001);
+            x_adj -= loss_grad_value * inverse_root * inverse_root * inverse_root * r;
         }
     }
     x_grad(j) += x_adj;

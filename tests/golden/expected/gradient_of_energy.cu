@@ -1,21 +1,14 @@
-// shadesmith 0.1.0, cuda cb2d50b3, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, cuda a1dcac14, gradient_of_energy.py:10: energy_grad()
 
 #define BLOCK 128
 
 constexpr int x_n0 = 64;  // shape of x, x_grad
 constexpr int N = 64;  // captured
 
-// As sqrtf for numbers that are not subnormal, without the instructions for those.
-__device__ inline float normal_sqrt_f32(float x) {
+// As rsqrtf for numbers that are not subnormal, without the instructions for those.
+__device__ inline float normal_rsqrt_f32(float x) {
     float y;
-    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-}
-
-// 1 / x for numbers that are not subnormal, without the instructions for those; 0 beyond 2^126.
-__device__ inline float normal_reciprocal_f32(float x) {
-    float y;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
 
@@ -45,8 +38,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK) energy_grad_0(const Args arg
         if (i != j) {  // :14
             vec2 r = x(i) - x(j);  // :15
             // gradient_of_energy.py:16  e += 1 / ti.sqrt(r.norm_sqr() + 1e-3)
-            float root = normal_sqrt_f32(dot(r, r) + 0.001f);
-            x_adj += loss_grad() * normal_reciprocal_f32(root) / root / root * r;  // adjoint of :15
+            float inverse_root = normal_rsqrt_f32(dot(r, r) + 0.001f);
+            // adjoint of :15
+            x_adj += loss_grad() * inverse_root * inverse_root * inverse_root * r;
         }
     }
     // adjoint of gradient_of_energy.py:17  loss[None] += e
@@ -55,8 +49,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) energy_grad_0(const Args arg
     for (int j_1 = 0; j_1 < N; j_1++) {
         if (j != j_1) {
             vec2 r = x(j) - x(j_1);
-            float root = normal_sqrt_f32(dot(r, r) + 0.001f);
-            x_adj = x_adj - loss_grad_value * normal_reciprocal_f32(root) / root / root * r;
+            float inverse_root = normal_rsqrt_f32(dot(r, r) + 0.001f);
+            x_adj = x_adj - loss_grad_value * inverse_root * inverse_root * inverse_root * r;
         }
     }
     x_grad(j) += x_adj;

@@ -100,6 +100,8 @@ def roots(tmp_path, fast_math: bool = True):
 
 def test_roots_and_reciprocals(tmp_path):
     ti.init(arch=ti.python, log_level=ti.ERROR)
+    assert "normal_rsqrt_f32(r2)" in source(roots(tmp_path))
+    ti.init(arch=ti.python, log_level=ti.ERROR, passes="-inverse_roots")
     text = source(roots(tmp_path))
     assert "normal_reciprocal_f32(r2 * normal_sqrt_f32(r2))" in text and "(1.0f / a(i))" in text
     assert "1e-39f) + sqrtf(" in text and text.count("normal_reciprocal_f32(") == 2

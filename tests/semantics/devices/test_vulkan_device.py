@@ -244,6 +244,13 @@ def test_too_much_memory_is_refused_with_numbers_and_harms_nothing(device: Vulka
     assert device.allocate(5 << 20).size_bytes == 5 << 20
 
 
+def test_arrays_that_a_driver_cannot_address_are_refused(device: VulkanDevice) -> None:
+    device._memory._addressed_bytes = 8 << 20
+    assert device.allocate(8 << 20).size_bytes == 8 << 20
+    with pytest.raises(TaichiRuntimeError, match=r"its driver addresses 8.0 MiB of an array"):
+        device.allocate((8 << 20) + 4)
+
+
 TYPES = {"i8": "int8_t", "u16": "uint16_t", "i64": "int64_t", "u64": "uint64_t", "f16": "float16_t", "f64": "double"}
 
 

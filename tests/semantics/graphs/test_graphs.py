@@ -193,7 +193,7 @@ def test_launches_that_share_memory_keep_their_order(target, seed):
             kernel(*[arrays[k] for k in numbers], *rest)
 
     found = results(lambda arrays, names: graph.run(dict(zip(names, arrays))))
-    for one, other in zip(found, results(call)):
+    for one, other in zip(found, results(call), strict=True):
         np.testing.assert_array_equal(one, other)
 
 

@@ -239,7 +239,7 @@ def test_swizzles_are_read_and_written(target: str) -> None:
     start = np.array([[1, 2, 3, 4], [5, 6, 7, 8]], np.float32)
     v.from_numpy(start)
     run()
-    for row, found, other in zip(start, v.to_numpy(), w.to_numpy()):
+    for row, found, other in zip(start, v.to_numpy(), w.to_numpy(), strict=True):
         x, y, *_ = row
         z, q = y * 10, x * 10
         x = x + y

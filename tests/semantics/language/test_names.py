@@ -1,5 +1,6 @@
 """Names of every kind that some target cannot spell: renamed readably there, and never mixed up with another."""
 
+import emitted
 import numpy as np
 import pytest
 
@@ -349,3 +350,26 @@ def test_bounds_named_like_the_functions_of_tasks(target: str) -> None:
     bounds_named_like_tasks(x, 4)
     ti.sync()
     assert x.tolist() == [8] * 5
+
+
+KNOWN = """
+@ti.real_func
+def {name}(v: ti.math.vec3) -> ti.math.vec3:
+    return v * v + 1.0
+
+@ti.kernel
+def run(x: ti.types.ndarray(ti.math.vec3, 1)):
+    for i in x:
+        x[i] = {name}(x[i] + {name}(x[i]))
+"""
+
+
+@pytest.mark.parametrize("name", ["cexp", "conjf", "exp10", "index", "strlen", "isalpha", "fork"])
+def test_functions_of_headers_that_are_not_included_are_not_declared_again(name: str, define_program) -> None:
+    """gcc knows their types, and warns of a function with others."""
+    if emitted.missing_tool(".c"):
+        pytest.skip("gcc is not here")
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    kernel = define_program(KNOWN.format(name=name))["run"]
+    (file,) = kernel.inspect(ti.Vector.ndarray(3, ti.f32, 4), arch=ti.cpu).module.files
+    assert f" {name}_(" in file.text and not emitted.diagnostics_of(file.name, file.text)

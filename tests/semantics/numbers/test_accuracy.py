@@ -164,7 +164,7 @@ def test_halves_are_computed_as_floats(device: str) -> None:
     ti.reset()
     x = values.astype(np.float64)
     exponent = (values / values[6]).astype(np.float64)
-    for found, true in zip(out, [np.sin(x), x / 3, 100.0**exponent, np.tanh(x)]):
+    for found, true in zip(out, [np.sin(x), x / 3, 100.0**exponent, np.tanh(x)], strict=True):
         assert accuracy.ulp_errors(found, true.astype(np.longdouble)).max() <= 1
 
 

@@ -49,7 +49,7 @@ def test_casts_of_values_both_types_have(target: str, source: ti.f32) -> None:
 
     x.from_numpy(np.array(values).astype(source.numpy))
     cast()
-    for kind, out in zip(TYPES, outs):
+    for kind, out in zip(TYPES, outs, strict=True):
         expected = np.array(values).astype(bool) if kind == ti.u1 else np.array(values)
         assert out.to_numpy().tolist() == expected.tolist(), kind
 
@@ -69,7 +69,7 @@ def test_casts_of_negative_values(target: str, source: ti.f32) -> None:
 
     x.from_numpy(np.array(values).astype(source.numpy))
     cast()
-    for kind, out in zip(signed, outs):
+    for kind, out in zip(signed, outs, strict=True):
         assert out.to_numpy().tolist() == values, kind
 
 
@@ -86,7 +86,7 @@ def test_integer_casts_wrap(target: str) -> None:
     values = np.array([-1, -129, 300, 70000, 2**33 + 5, -(2**62) - 3])
     x.from_numpy(values)
     cast()
-    for kind, out in zip(INTEGERS, outs):
+    for kind, out in zip(INTEGERS, outs, strict=True):
         assert np.array_equal(out.to_numpy(), values.astype(kind.numpy)), kind
 
 
@@ -156,7 +156,7 @@ def test_bit_operations(target: str, kind: ti.f32) -> None:
     unsigned = a.view(f"u{a.dtype.itemsize}") >> np.array(2).astype(f"u{a.dtype.itemsize}")
     three, two = np.array(3, a.dtype), np.array(2, a.dtype)
     expected = [a & b, a | b, a ^ b, ~a, a << three, a >> two, unsigned.view(a.dtype)]
-    for number, (out, value) in enumerate(zip(outs, expected)):
+    for number, (out, value) in enumerate(zip(outs, expected, strict=True)):
         assert np.array_equal(out.to_numpy(), value), number
 
 
@@ -231,7 +231,7 @@ def test_functions_of_two_arguments(target: str, kind: ti.f32) -> None:
     p, q = p.astype(np.float64), q.astype(np.float64)
     expected = [np.arctan2(p, q), np.abs(p) ** q, np.maximum(p, q), np.minimum(p, q), p**3]
     limits = [4, RELATIVE[target] * 4, 0, 0, 4]
-    for number, (out, value) in enumerate(zip(outs, expected)):
+    for number, (out, value) in enumerate(zip(outs, expected, strict=True)):
         worst = worst_ulp(out.to_numpy(), value, 0)
         assert worst <= limits[number], (number, worst)
 

@@ -1,6 +1,7 @@
 """A loop over active cells has the iterations that were active when it began, whatever its body activates meanwhile.
 
-Taichi 1.7.4 does the same for pointer and dynamic nodes; bits that an iteration sets ahead of others it may visit or not.
+Taichi 1.7.4 does the same for lists and for blocks below a pointer node. Cells of the lowest pointer or bitmasked node that
+an iteration activates ahead of others it may visit or not.
 """
 
 import numpy as np

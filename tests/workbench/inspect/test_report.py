@@ -95,7 +95,9 @@ def test_every_line_of_a_body_has_its_line_of_python() -> None:
 
 def test_passes_that_changed_nothing_are_left_out() -> None:
     (history,) = describe_kernel(smooth, (), "smooth").histories
-    for stage in history.stages[2:]:
+    changing = history.stages[2:]
+    assert changing
+    for stage in changing:
         assert stage.is_changes and re.search(r"^[+-]", stage.text, re.M), stage.title
         assert re.fullmatch(r"\d\d \w+", stage.title) and re.fullmatch(r"\+\d+ −\d+", stage.subtitle)
 
@@ -385,7 +387,8 @@ def test_lines_keep_their_texts(browser: Browser, julia: Path) -> None:
     browser.open(julia)
     after = browser.run("[...document.querySelectorAll('.pane pre')].map(pre => pre.textContent)")
     assert len(after) >= 5
-    for text, shown in zip(before, after):  # listings are set in columns
+    panes = before[: len(after)]  # behind them, those of the stages
+    for text, shown in zip(panes, after, strict=True):  # listings are set in columns
         assert [line.split() for line in shown.rstrip("\n").split("\n")] == [line.split() for line in text.split("\n")]
     assert after[:5] == [f"{text}\n" for text in before[:5]]
 

@@ -10,9 +10,8 @@ from ...ir.textures import describe_texture
 from ...options import VERSION
 from ..languages.common.one_line import COLUMNS
 from ..layout.declarations import array_type
-from ..print.line_comments import python_comment, without_comments
+from ..print.line_comments import inert, python_comment, without_comments
 from ..print.lines import wrapped_comment, wrapped_text
-from ..print.remarks import inert
 from ..print.sparse import purpose_of
 from .context import EmitContext
 from .tasks import PrintedTask

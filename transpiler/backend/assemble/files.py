@@ -41,6 +41,7 @@ from .tasks import PrintedTask
 
 NOT_VECTORIZED = (AtomicOp, Rand, *TOPOLOGY_WRITERS, *RECORDS, *TEXTURE_STATEMENTS)
 """Statements that no compiler vectorizes."""
+NOT_PLAIN = (Call, *NOT_VECTORIZED)
 
 
 INLINED = "static inline __attribute__((always_inline)) "
@@ -184,7 +185,7 @@ class FileAssembler:
     def _task_data(self, p: PrintedTask) -> dict[str, Any]:
         """Return the data of a task's template."""
         context, language, threads = self.context, self.language, p.threads
-        statements = [s for s in reachable(p.task.body) if s.BLOCKS or isinstance(s, (Call, *NOT_VECTORIZED))]
+        statements = [s for s in reachable(p.task.body) if s.BLOCKS or isinstance(s, NOT_PLAIN)]
         has_loops = any(repeats(s) or self._is_recursive(s) for s in statements)
         vectorizable = not has_loops and not any(isinstance(s, NOT_VECTORIZED) for s in statements)
         args = language.args_parameters if p.uses_args else []

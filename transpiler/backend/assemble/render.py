@@ -1,7 +1,7 @@
 """The Jinja environment, which only this module uses. Jinja is imported when the first source is rendered.
 
 A program may have templates of its own in place of some (`OwnTemplate`); `shadesmith/NAME` is the one that it replaces.
-The code of our templates is cached beside them in `__pycache__`, as that of modules is: to compile them takes
+The code of our templates is cached next to them in `__pycache__`, as that of modules is: to compile them takes
 30 ms of each start.
 """
 

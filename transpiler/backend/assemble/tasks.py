@@ -290,14 +290,18 @@ class TaskPrinter:
         return [INDENT * line.depth + line.text for line in printer.lines], threads, printer.e, reductions
 
 
+TAKE_INDEX = frozenset({Rand, *RECORDS})
+"""Statements that need the number of the iteration."""
+
+
 def _parameters(
     task: Task, names: list[str], statements: Statements, threads: Threads | None, grid: Grid
 ) -> tuple[list[str], list[str]]:
     """Return the parameters of a task's function but `args`, and the arguments of its call."""
     e, loop = statements.e, task.loop
-    takes_index = any(
-        isinstance(s, (Rand, *RECORDS)) or (isinstance(s, ThreadIndex) and s.kind == "global")
-        for s in reachable(task.body)
+    statements_inside = list(reachable(task.body))
+    takes_index = not {s.__class__ for s in statements_inside}.isdisjoint(TAKE_INDEX) or any(
+        s.kind == "global" for s in statements_inside if isinstance(s, ThreadIndex)
     )
     unsigned = e.name_of_type(u32) if takes_index and loop is not None else ""
     used = [k for k in range(len(names)) if loop is not None and (loop, k) in e.indices_used]

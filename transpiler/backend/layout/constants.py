@@ -113,8 +113,8 @@ def _share_shapes(found: NamedConstants, shapes: Iterable[list[Array]]) -> None:
 
 def _named(kernel: Kernel) -> Iterator[Origin]:
     """Yield the named numbers of all constants, in order of appearance; those of i32 and f32 get the plain names."""
-    statements = (statement for root in kernel.roots() for statement in walk(root))
-    origins = [s.origin for s in statements if isinstance(s, Const) and s.origin is not None]
+    constants = [s for root in kernel.roots() for s in walk(root) if isinstance(s, Const)]
+    origins = [constant.origin for constant in constants if constant.origin is not None]
     origins += [origin for array in kernel.shared for origin in array.extents if origin is not None]
     found = [origin for each in dict.fromkeys(origins) for origin in each.named()]
     return iter(sorted(found, key=lambda origin: origin.type.name not in COMMON))

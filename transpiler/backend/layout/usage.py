@@ -12,21 +12,31 @@ from ...ir.functions import Call, Function, called, reachable
 from ...ir.nodes import Statement, count_uses, walk
 from ...ir.statements import (
     CHECKS,
+    Alloca,
     ArgLoad,
     Array,
     ArrayShape,
     Assert,
     AtomicOp,
+    Cast,
+    Const,
     GlobalLoad,
     GlobalPtr,
     GlobalStore,
+    If,
     IndexCheck,
     IsAligned,
+    LocalLoad,
+    LocalStore,
+    LoopIndex,
+    MatrixInit,
     MatrixPtr,
     Notice,
+    Operation,
     Parameter,
     Print,
     Rand,
+    RangeFor,
     Record,
     base_pointer,
 )
@@ -69,6 +79,10 @@ class Usage:
     types: dict[Type, None] = field(default_factory=dict)
 
 
+WITHOUT_USE = frozenset({Alloca, Cast, Const, If, LocalLoad, LocalStore, LoopIndex, MatrixInit, Operation, RangeFor})
+"""Statements that need nothing but their type."""
+
+
 def _statements(kernel: Kernel) -> Iterator[tuple[int, Statement]]:
     """Yield every statement with the number of its task; functions come last, with the first task that calls them."""
     tasks: dict[Function, int] = {}
@@ -90,10 +104,14 @@ def collect(kernel: Kernel) -> Usage:
     kernel_parameters = set(kernel.parameters)
     failing = {f for f in kernel.functions if any(isinstance(s, CHECKS) for s in reachable(f.body))}
     inside = {statement for function in kernel.functions for statement in walk(function.body)}
-    uses = {value: n for root in kernel.roots() for value, n in count_uses(root).items()}
+    uses: dict[Statement, int] = {}
+    for root in kernel.roots():
+        uses.update(count_uses(root))
     for task, statement in _statements(kernel):
         if statement.type is not None:
             usage.types[statement.type] = None
+        if statement.__class__ in WITHOUT_USE:
+            continue
         match statement:
             case GlobalPtr(array=array):
                 (usage.shared if array.is_shared else usage.arrays)[array] = None

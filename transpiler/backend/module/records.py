@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...errors import SourceLocation, SourceText, TaichiAssertionError
-from ...ir.printf import formatter
 from ...ir.types import SCALARS
+from ...lang.printf import formatter
 
 Part = str | tuple[int, str] | list[Any]
 """A string, or the number of a value and its format specification (a list if it comes from JSON)."""

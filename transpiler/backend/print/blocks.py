@@ -17,7 +17,17 @@ from dataclasses import field
 from ...errors import UnsupportedError
 from ...ir.functions import reachable
 from ...ir.nodes import walk
-from ...ir.statements import Alloca, Array, AtomicOp, Const, GlobalLoad, GlobalPtr, GlobalStore, LoopIndex, base_pointer
+from ...ir.statements import (
+    Alloca,
+    Array,
+    AtomicOp,
+    Const,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalStore,
+    LoopIndex,
+    base_pointer,
+)
 from ...ir.tasks import Task
 from ...ir.threads import COLLECTIVES, SUBGROUP_SIZE, Barrier, Collective, Exchange, ThreadFor, ThreadIndex, waits
 from ...ir.types import Scalar, i32
@@ -29,6 +39,7 @@ from ..languages.common.syntax import atomic_syntax
 from ..languages.common.syntax_forms import ADD, ASSIGN, Rendered
 from .expressions import WRITERS as VALUES
 from .expressions import Expressions, is_shared
+from .scalar_addresses import scalar_address
 from .statements import Statements, print_call
 
 THREADS = "threads"
@@ -312,7 +323,7 @@ def write_atomic(p: Statements, atomic: AtomicOp) -> None:
     p.e.use(syntax)
     value = p.e.operand(atomic.value, syntax.operand_precedence[1])
     more = [] if atomic.mask is None else [p.e.operand(atomic.mask, syntax.operand_precedence[2])]
-    more += p.e.scalar_address(atomic.pointer) if len(syntax.operand_precedence) - len(more) > 2 else ()
+    more += scalar_address(p.e, atomic.pointer) if len(syntax.operand_precedence) - len(more) > 2 else ()
     print_call(p, atomic, Rendered(syntax.format(p.e.lvalue(atomic.pointer), value, *more)))
 
 

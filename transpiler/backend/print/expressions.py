@@ -38,7 +38,7 @@ from ...ir.statements import (
     base_pointer,
     is_const,
 )
-from ...ir.types import Scalar, Struct, Tensor, Type, element_of, i64, member_offset, scalars_of
+from ...ir.types import Scalar, Struct, Tensor, Type, i64, scalars_of
 from ..languages.common.symbols import Symbols
 from ..languages.common.syntax import (
     cast_syntax,
@@ -52,14 +52,13 @@ from ..languages.common.syntax import (
     type_name,
     unconverted,
 )
-from ..languages.common.syntax_forms import EQUAL, INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Rendered, Syntax
+from ..languages.common.syntax_forms import EQUAL, INFIX, OR, PRIMARY, TERNARY, UNARY, Rendered, Syntax
 from ..languages.common.target import Target
 from ..languages.common.tensors import pointed_element, zero_of
-from ..layout.accessors import UsedMemory, cell_of, clamped, less_offset, passed_accessor, strided
+from ..layout.accessors import UsedMemory, passed_accessor
 from ..layout.args_members import WIDENED
 from ..layout.layout import Layout
 from ..layout.signatures import Signature
-from ..layout.tree_structs import numbered_place, place_number
 from . import composites, wrapping
 
 LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
@@ -274,78 +273,6 @@ class Expressions:
             return self.data_of(array)
         return f"{self.layout.declared[array]}({self.data_of(array)})"
 
-    def scalar_address(self, pointer: Statement) -> tuple[str, str]:
-        """Return the buffer reference that contains a GLSL lvalue, and the number of its first scalar there."""
-        assert pointer.type is not None
-        base, unit = base_pointer(pointer), element_of(pointer.type).size_bytes
-        offset, flat = self._offset_inside(pointer, unit)
-        self.uses_args = True
-        if isinstance(base, GlobalTemporary):
-            number = self.layout.temporaries.offsets[base.temporary] // unit + offset
-            return "args.temporaries", f"uint({number} + {flat})" if flat else f"{number}u"
-        assert isinstance(base, GlobalPtr) and base.type is not None
-        if (place := base.array.place) is not None:
-            indices = [self.of(index).source for index in base.indices]
-            if base.is_flat:
-                parts = numbered_place(place, indices[0], unit)
-            else:
-                indices = less_offset(base.array, indices)
-                cell = (
-                    cell_of(place, indices, self.layout.cells)
-                    if base.cell is None
-                    else f"({self.of(base.cell).source})"
-                )
-                parts = [place_number(place, indices, self.target, unit, cell)]
-            parts += [text for text in (str(offset or ""), flat) if text]
-            return self.data_of(base.array), f"uint({' + '.join(parts)})"
-        linear = self._linear(base)
-        if not isinstance(base.type, Scalar):
-            linear = f"{linear if linear.isidentifier() else f'({linear})'} * {base.type.size_bytes // unit}"
-            parts = [linear, *([str(offset)] if offset or not flat else []), *([flat] if flat else [])]
-            linear = " + ".join(parts)
-        return self.data_of(base.array), f"uint({linear})"
-
-    def _offset_inside(self, pointer: Statement, unit: int) -> tuple[int, str]:
-        """Return the offset of `pointer` in its element: a constant number of scalars, and a computed one."""
-        offset, flat = 0, ""
-        while isinstance(pointer, (MatrixPtr, StructPtr)):
-            origin = pointer.origin
-            if isinstance(pointer, StructPtr):
-                assert isinstance(origin.type, Struct)
-                offset += member_offset(origin.type, pointer.member) // unit
-            else:
-                component = self._component(pointer.indices, origin.type)
-                offset, flat = (offset + int(component), "") if component.isdigit() else (offset, component)
-            pointer = origin
-        return offset, flat
-
-    def _component(self, indices: list[Statement], kind: Type | None) -> str:
-        assert isinstance(kind, Tensor)
-        columns = kind.shape[-1]
-        numbers = [int(i.value) for i in indices if isinstance(i, Const)]
-        if len(numbers) == len(indices):
-            return str(numbers[0] if len(numbers) == 1 else numbers[0] * columns + numbers[1])
-        rows = [self.operand(i, MULTIPLY) for i in indices]
-        return rows[0] if len(rows) == 1 else f"{rows[0]} * {columns} + {rows[1]}"
-
-    def _linear(self, pointer: GlobalPtr) -> str:
-        array = pointer.array
-        if pointer.is_flat:
-            return self.of(pointer.indices[0]).source
-        is_sum = len(pointer.indices) > 1 or array.strided
-        texts = [self.operand(index, MULTIPLY) if is_sum else self.of(index).source for index in pointer.indices]
-        texts = clamped(array, less_offset(array, texts), self.layout.shapes)
-        if array.strided and array.ndim:
-            return strided(texts, self.layout.strides[array], self.layout.first_elements.get(array))
-        text = ""
-        for axis, index in enumerate(texts):
-            if axis == 0:
-                text = f"({index})" if array.offset and is_sum else index
-                continue
-            extent = self.layout.shapes[array, axis] if array.shape is None else self.extent(array, axis)
-            text = f"{text if axis == 1 else f'({text})'} * {extent} + {index}"
-        return text or "0"
-
     def extent(self, array: Array, axis: int) -> str:
         """Return an extent of a field, by its name if it has one."""
         name = self.layout.constants.extent(array, axis)
@@ -377,7 +304,7 @@ class Expressions:
         return rendered.bare if rendered.bare and self.language.has_operators else rendered.assigned
 
     def second_operand(self, operation: Operation) -> str:
-        """Return what stands behind the operator of `target op= value`."""
+        """Return what is behind the operator of `target op= value`."""
         value = unconverted(self.language, operation.operands[1], lambda operand: self.of(operand).template)
         operand = self.wrapping_operand(value if isinstance(operation.type, Scalar) else operation.operands[1])
         if operation.op not in WRAPPING.values() or not isinstance(operation.type, Scalar):

@@ -5,6 +5,7 @@
 
 In: the lines of a printed function. Out: the same statements; the comment of a Python line is its number if the
 statement has no name and no number that Python has not, and the reverse. The line map does not depend on comments.
+Remarks of statements are comments too: where they are printed, and in which characters.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from ...errors import SourceLocation, basename
+from ...errors import NOWHERE, SourceLocation, basename
+from ...ir.nodes import Remark, Statement
 from ..languages.common.language import Language
 from ..languages.common.one_line import COLUMNS, INDENT
 from .lines import Line
@@ -25,6 +27,7 @@ NUMBER = re.compile(
 NAME = re.compile(r"[A-Za-z_]\w*")
 WORD = re.compile(f"{NUMBER.pattern}|({NAME.pattern})")
 """A number or a name, in one search. A number that touches a name is none of both."""
+COMMENT = re.compile(r"//.*")
 CHAIN = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 DECLARED_TYPE = re.compile(r"^[A-Za-z_]\w* (?=[A-Za-z_]\w* = )")
 PYTHON_KEYWORDS = frozenset({
@@ -96,7 +99,7 @@ def _names_of_types(language: Language) -> frozenset[str]:
 
 def without_comments(source: str) -> str:
     """Return the code of a source, without the comments of its lines and without empty lines."""
-    lines = [line.partition("//")[0].rstrip() for line in source.split("\n")]
+    lines = [line.rstrip() for line in COMMENT.sub("", source).split("\n")]
     return "\n".join([line for line in lines if line])
 
 
@@ -186,3 +189,46 @@ def _continues(line: str) -> bool:
     """Return whether the statement that starts in this line goes on in the next."""
     count = line.count
     return count("(") + count("[") + count("{") > count(")") + count("]") + count("}")
+
+
+# --- remarks
+
+
+def remarks_above(statements: Sequence[Statement]) -> dict[int, list[Remark]]:
+    """Return the remarks to print above each statement of a block: before all that follows their Python line."""
+    above: dict[int, list[Remark]] = {}
+    for position, statement in enumerate(statements):
+        for remark in statement.remarks:
+            if remark.where == "above":
+                above.setdefault(_start(statements, position, remark), []).append(remark)
+    return {position: sorted(remarks, key=lambda remark: _path(remark.location)) for position, remarks in above.items()}
+
+
+def _start(statements: Sequence[Statement], position: int, remark: Remark) -> int:
+    omitted = _path(remark.location)
+    start = position
+    for before in range(position - 1, -1, -1):
+        location = statements[before].location
+        path = _path(location)
+        calls = len(path) < len(omitted) and path[-1][0] == omitted[len(path) - 1][0]
+        if location is NOWHERE or calls:  # of the line whose call contained the omitted statement: before or after it
+            continue
+        if path <= omitted:
+            break
+        start = before
+    return start
+
+
+def _path(location: SourceLocation) -> list[tuple[int, int]]:
+    """Return the lines of the inlined calls that lead to a location, then its own: sorts locations of one source."""
+    path = [(location.line, 0)]
+    while location.call_site is not None:
+        location = location.call_site
+        path.append((location.line, location.column))
+    return path[::-1]
+
+
+def inert(text: str) -> str:
+    """Return the text of a comment in one line, which no backslash or trigraph at its end continues."""
+    printable = "".join(c if c.isprintable() else " " for c in text)
+    return printable.replace("??/", "? ?/").rstrip("\\ ")

@@ -32,12 +32,14 @@ from ...ir.statements import (
     ListInit,
     LocalLoad,
     LocalStore,
+    MatrixElement,
     MatrixInit,
     MatrixPtr,
     Operation,
     Rand,
     RangeFor,
     Return,
+    StructElement,
     StructInit,
     StructPtr,
     While,
@@ -63,6 +65,15 @@ from .repetition import (
 CALLS = (AtomicOp, Rand, Collective, Exchange, Call, Activate, Deactivate, Append)
 """Effects with a value: a call that is printed exactly once, at its position."""
 ADDRESSES = (Alloca, GlobalPtr, MatrixPtr, StructPtr, GlobalTemporary, Reference)
+WITHOUT_LINES = frozenset({*ATOMS, *ADDRESSES})
+"""Values that are printed inside others, or have lines of their own before (`Alloca`)."""
+SILENT = frozenset({
+    *ATOMS, Alloca, Cast, GlobalLoad, GlobalPtr, GlobalTemporary, MatrixElement, MatrixInit, MatrixPtr, Operation,
+    StructElement, StructInit, StructPtr,
+})  # fmt: skip
+"""Statements that neither write nor read a variable, and have no blocks."""
+PRINTED = frozenset({LocalStore, GlobalStore, Return, If})
+"""Statements that may contain a call."""
 ALIASED = "arrays that may share memory"
 TOPOLOGY = "activity of cells"
 TEXELS = "texels"
@@ -156,6 +167,8 @@ class _Placer:
             if statement.name is not None:
                 self.placement.names.add(statement.name)
             self.clock += 1
+            if statement.__class__ in SILENT:
+                continue
             if isinstance(statement, (LocalStore, GlobalStore, AtomicOp)):
                 self.writes.setdefault(_memory(statement.pointer), []).append(self.position[statement])
             elif isinstance(statement, ImageStore):
@@ -201,7 +214,7 @@ class _Placer:
 
     def _find_declarations(self, block: Block) -> None:
         """Let the first store of a local of this block declare it, if no other mention comes before."""
-        waiting: set[Statement] = {s for s in block.statements if isinstance(s, Alloca)}
+        waiting: set[Statement] = {s for s in block.statements if s.__class__ is Alloca}
         if not waiting:
             return
         for statement in block.statements:
@@ -235,12 +248,13 @@ class _Placer:
         self.next_printed = None
         result = block.result if uses_result else None
         for statement in reversed(block.statements):
-            if isinstance(statement, CALLS) and not statement.name and len(self.points.get(statement, ())) == 1:
+            kind = statement.__class__
+            if kind in CALLS and not statement.name and len(self.points.get(statement, ())) == 1:
                 if statement is result or (statement.EFFECT & Effect.WRITE and self._is_part_of_next(statement)):
                     self.placement.direct.add(statement)
                     self.next_printed = None  # what is called before must not be called within the same statement
             self._place(statement)
-            if isinstance(statement, (LocalStore, GlobalStore, Return, If)) and statement not in self.placement.dead:
+            if kind in PRINTED and statement not in self.placement.dead:
                 self.next_printed, result = statement, None
             elif statement.EFFECT & (Effect.WRITE | Effect.CONTROL) or self._prints_lines(statement):
                 if statement not in self.placement.direct and statement not in self.placement.dead:
@@ -286,29 +300,31 @@ class _Placer:
 
     def _prints_lines(self, statement: Statement) -> bool:
         """Return whether a statement without effect is printed as lines."""
-        if isinstance(statement, (*ATOMS, *ADDRESSES)):
-            return isinstance(statement, Alloca) and statement not in self.placement.declared_by_store
+        if statement.__class__ in WITHOUT_LINES:
+            return statement.__class__ is Alloca and statement not in self.placement.declared_by_store
         return statement in self.placement.used and statement not in self.placement.inline
 
     def _place(self, statement: Statement) -> None:
         points = self.points.get(statement, [])
-        here = [_Point(self.position[statement], self.loop[statement])]
         if statement.EFFECT & (Effect.WRITE | Effect.CONTROL):
             if points:
                 self.placement.used.add(statement)
-            self._place_effect(statement, here)
+            self._place_effect(statement, self._here(statement))
             return
         if isinstance(statement, IfExp):
-            self._place_choice(statement, points, here)
+            self._place_choice(statement, points, self._here(statement))
             return
         if not points:
             return
         self.placement.used.add(statement)
         if len(points) > 1 and self._is_read_back(statement, points):
             return
-        if self._prints_inline(statement, points):
+        is_inline = self._prints_inline(statement, points)
+        if is_inline:
             self.placement.inline.add(statement)
-            here = points
+        if statement.__class__ in ATOMS:
+            return
+        here = points if is_inline else self._here(statement)
         repeated = isinstance(statement, MatrixInit) and len(set(statement.elements)) == 1  # printed once: vec3(x)
         needed = address_operands(statement) if isinstance(statement, GlobalPtr) else operands(statement)
         if isinstance(statement, (StructInit, ListInit)):
@@ -316,6 +332,9 @@ class _Placer:
         for operand in needed[:1] if repeated else needed:
             self.user[operand] = statement
             self.add_points(operand, here)
+
+    def _here(self, statement: Statement) -> list[_Point]:
+        return [_Point(self.position[statement], self.loop[statement])]
 
     def _place_effect(self, statement: Statement, here: list[_Point]) -> None:
         if isinstance(statement, (LocalStore, GlobalStore)):
@@ -326,7 +345,7 @@ class _Placer:
             for value in (*statement.starts[1:], *statement.ends):
                 self.add_points(value, inside)
             for end, name in zip(statement.ends, statement.names):
-                if isinstance(end, Operation) and name.strip("_") and not end.hint:
+                if isinstance(end, (Operation, Call, Length)) and name.strip("_") and not end.hint:
                     self.placement.ends.setdefault(end, bound_name("end", name))
         else:
             if isinstance(statement, Return) and len(statement.values) > 1:
@@ -424,7 +443,7 @@ class _Placer:
             known.extend(points)
 
     def _prints_inline(self, value: Statement, points: list[_Point]) -> bool:
-        if isinstance(value, (*ATOMS, *ADDRESSES)):
+        if value.__class__ in WITHOUT_LINES:
             return True
         if isinstance(value, MatrixInit) and value.name is None and has_short_zero(value.type) and is_zero(value):
             return True
@@ -432,7 +451,8 @@ class _Placer:
             return False
         if value.name is not None and not (isinstance(value, Cast) and isinstance(value.value, ATOMS)):
             return False
-        crosses = any(point.loop is not self.loop.get(value) for point in points)
+        loop = self.loop.get(value)
+        crosses = any(point.loop is not loop for point in points)
         if isinstance(value, Call):
             return len(points) == 1 and not crosses and not self._may_have_changed(value, points[0])
         if isinstance(value, (IsActive, Length)):
@@ -452,8 +472,19 @@ class _Placer:
                 return False
             return isinstance(value, LocalLoad) or (not crosses and self._may_read_again(value, points))
         if len(points) == 1 and not crosses:
-            return True
+            return not (value.hint and isinstance(value, Operation) and self._reads_overwritten(value, points))
         return is_cheap(value) or (not crosses and may_repeat(value, len(points), self.is_infix))
+
+    def _reads_overwritten(self, value: Statement, points: list[_Point]) -> bool:
+        """Return whether a value is made of variables that change before it is used, so that it gets one instead."""
+        waiting = [value]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, LocalLoad) and self._is_overwritten(part, points, False):
+                return True
+            if isinstance(part, (Operation, Cast, MatrixInit)):
+                waiting += [operand for operand in operands(part) if operand.name is None]
+        return False
 
     def _crashes_compilers(self, value: Statement) -> bool:
         """Return whether a value would be a choice of vectors or structs between braces: `{x, c ? vec2{y, z} : v}`.

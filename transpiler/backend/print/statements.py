@@ -37,12 +37,10 @@ from ..languages.common.syntax import Syntax, operation_syntax, type_name
 from ..languages.common.syntax_forms import Rendered
 from ..languages.common.target import Target
 from .expressions import Expressions, result_of
-from .line_comments import adjoint_comment, python_comment
+from .line_comments import adjoint_comment, inert, python_comment, remarks_above
 from .lines import Line, wrapped, wrapped_comment
 from .loop_heads import declare_axis, loop_head, partial_hint, unroll_hint
-from .placement import ADDRESSES, Placement
-from .remarks import inert, remarks_above
-from .repetition import ATOMS
+from .placement import WITHOUT_LINES, Placement
 from .value_names import derived_name
 
 MAX_DECLARATOR = 40
@@ -248,7 +246,7 @@ class Statements:
             if write is None:
                 raise InternalError(f"emit: a {type(statement).__name__} cannot be printed")
             write(self, statement)
-        elif isinstance(statement, (*ATOMS, *ADDRESSES)) or statement not in self.placement.used:
+        elif statement.__class__ in WITHOUT_LINES or statement not in self.placement.used:
             return
         else:
             self._value(statement)
@@ -273,7 +271,7 @@ class Statements:
     def _shorten(self, value: Statement, rendered: Rendered) -> Rendered:
         """Declare the widest operands as variables until the expression fits."""
         candidates = [
-            o for o in dict.fromkeys(operands(value)) if o.type is not None and not isinstance(o, (*ATOMS, *ADDRESSES))
+            o for o in dict.fromkeys(operands(value)) if o.type is not None and o.__class__ not in WITHOUT_LINES
         ]
         for operand in sorted(candidates, key=lambda o: -len(self.e.of(o).source)):
             if len(rendered.source) <= MAX_EXPRESSION or len(self.e.of(operand).source) < COLUMNS // 4:

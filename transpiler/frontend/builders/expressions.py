@@ -63,9 +63,10 @@ def build_binary(context: Context, node: ast.BinOp) -> Any:
         if inner is chain[-1]:
             left = context.value(inner.left)
         right = context.value(inner.right)
-        for value, operand, other in ((left, inner.left, right), (right, inner.right, left)):
-            if isinstance(value, int) and not isinstance(value, bool) and isinstance(other, Statement):
-                context.values.check_range(value, operand)
+        if isinstance(left, int) or isinstance(right, int):
+            for value, operand, other in ((left, inner.left, right), (right, inner.right, left)):
+                if isinstance(value, int) and not isinstance(value, bool) and isinstance(other, Statement):
+                    context.values.check_range(value, operand)
         if isinstance(left, str) and isinstance(inner.op, ast.Mod):
             left = percent_format(context, left, right)
         else:

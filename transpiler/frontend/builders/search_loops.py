@@ -78,7 +78,7 @@ def _is_harmless(statement: Statement, own: set[Statement]) -> bool:
 
 
 def _changes_only(statement: Statement, own: set[Statement]) -> bool:
-    """Return whether a statement in an inner loop, or one without blocks, changes nothing but variables of its own."""
+    """Return whether a statement in an inner loop, or one without blocks, changes only variables of its own."""
     if isinstance(statement, (LocalStore, AtomicOp)):
         return base_pointer(statement.pointer) in own
     if isinstance(statement, Call):
@@ -91,7 +91,7 @@ def _changes_only(statement: Statement, own: set[Statement]) -> bool:
 
 
 def _has_no_effect(function: Function) -> bool:
-    """Return whether a function changes nothing but variables of its own, and those passed by reference."""
+    """Return whether a function changes only variables of its own, and those passed by reference."""
     own: set[Statement] = {item for item in walk(function.body) if isinstance(item, (Alloca, Reference))}
     return all(_changes_only(statement, own) for statement in walk(function.body))
 

@@ -139,6 +139,8 @@ class RuntimeValues:
 
     def check_range(self, value: int, node: ast.AST | None = None) -> None:
         """Raise TaichiTypeError if an integer literal does not fit the default integer type."""
+        if 0 <= value < 128:  # fits all of them
+            return
         type = SCALARS[self.options.default_ip]
         low, high = (-(1 << type.bits - 1), (1 << type.bits - 1) - 1) if type.is_signed else (0, (1 << type.bits) - 1)
         if not low <= value <= high:

@@ -11,11 +11,11 @@ from typing import Any
 
 from ...errors import TaichiIndexError, TaichiNameError, TaichiSyntaxError, TaichiTypeError
 from ...ir.nodes import Statement
-from ...ir.printf import formatter
 from ...ir.textures import Texture
 from ...ir.types import Scalar, element_of, i32
 from ...ir.types import Struct as StructInKernel
 from ...lang.matrix import Matrix
+from ...lang.printf import formatter
 from ...lang.struct import Struct
 from ..context.context import Context
 from ..context.per_iteration import PerIteration

@@ -1,4 +1,4 @@
-"""The lines of an edited text, matched with those of the kernel that it is an edit of."""
+"""The lines of an edited source, matched with those of the kernel that it is an edit of."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ StatementT = TypeVar("StatementT", bound=Statement)
 
 
 def read_edited(text: str, kernel: Kernel) -> dict[Statement, int]:
-    """Replace the statements of `kernel`, in final form, by those of an edited text of it; return their lines.
+    """Replace the statements of `kernel`, in final form, by those of an edited source of it; return their lines.
 
     Raises: TextError for what cannot be read.
     """
@@ -381,7 +381,7 @@ class _Reader:
         if is_global != isinstance(base, (GlobalPtr, GlobalTemporary)):
             right = "an element of an array, `ptr`, or a temporary" if is_global else "a variable, `alloca`"
             raise TextError(
-                line.number, f"`${name}` is not {right}", "`global` stands before loads and stores of arrays"
+                line.number, f"`${name}` is not {right}", "`global` comes before loads and stores of arrays"
             )
         return pointer
 
@@ -437,7 +437,7 @@ def _types_of(kernel: Kernel) -> dict[str, Type]:
 def _hint(word: str) -> str:
     known = sorted({*OPS, *_MAKERS})
     close = [name for name in known if word and (name.startswith(word) or word.startswith(name))]
-    return f"did you mean `{close[0]}`?" if close else "copy a line of the generated text, and change its values"
+    return f"did you mean `{close[0]}`?" if close else "copy a line of the generated source, and change its values"
 
 
 # --- constructors of values, by the first word of their line

@@ -1,6 +1,6 @@
 """Address arithmetic: the values that only compute where an element is.
 
-In: a kernel after `lower_access`. Out: operations and conversions whose results reach nothing but flat pointers.
+In: a kernel after `lower_access`. Out: operations and conversions whose results reach only flat pointers.
 """
 
 from __future__ import annotations

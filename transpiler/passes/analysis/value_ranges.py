@@ -252,7 +252,8 @@ class ValueRanges(Rewriter):
 def stored_ranges(kernel: Kernel) -> dict[Statement, Interval]:
     """Return the variables of a kernel whose stores are all known, with the hull of the stored values."""
     walk_of_stores = ValueRanges({})
-    if any(isinstance(s, Alloca) and _has_integers(s.type) for root in kernel.roots() for s in walk(root)):
+    variables = [s for root in kernel.roots() for s in walk(root) if s.__class__ is Alloca]
+    if any(_has_integers(variable.type) for variable in variables):
         walk_of_stores.run(kernel)
     return walk_of_stores.stored()
 

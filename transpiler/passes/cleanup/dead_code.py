@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ...ir.nodes import Block, Effect, Statement, count_uses, operands, walk_blocks
+from ...ir.nodes import Block, Effect, Statement, blocks, count_uses, operands, walk_blocks
 from ...ir.remarks import remark_dropped_task
 from ...ir.statements import If, LocalLoad, RangeFor, StructFor
 from ...ir.tasks import Kernel
@@ -111,10 +111,9 @@ def _has_outside_effect(statement: Statement) -> bool:
         return True
     return any(
         inner.EFFECT & (Effect.WRITE | Effect.CONTROL) and not isinstance(inner, STRUCTURAL)
-        for attribute in statement.BLOCKS
-        if (block := getattr(statement, attribute)) is not None
+        for block in blocks(statement)
         for outer in walk_blocks(block)
-        for inner in outer.statements
+        for inner in reversed(outer.statements)  # most end with a store
     )
 
 

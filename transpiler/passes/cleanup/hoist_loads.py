@@ -31,7 +31,7 @@ def _in_block(block: Block) -> bool:
     changed = False
     result: list[Statement] = []
     for statement in block.statements:
-        for inner in blocks(statement):
+        for inner in blocks(statement) if statement.BLOCKS else ():
             changed |= _in_block(inner)
         if isinstance(statement, RangeFor) and statement.unroll and (moved := _invariant_loads(statement)):
             for load in moved:

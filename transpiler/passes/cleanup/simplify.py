@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.builder import flat_index
+from ...ir.builder import flat_index, named_element
 from ...ir.nodes import Block, Effect, Statement, operands
 from ...ir.ops import NEGATED
 from ...ir.remarks import attach_remarks, constant_condition, remark_dropped_task
@@ -232,7 +232,7 @@ def _matrix_element(rewriter: Rewriter, element: Statement) -> Statement | None:
         return None
     if any(not 0 <= index < extent for index, extent in zip(indices, value.type.shape, strict=True)):
         return None
-    return value.elements[flat_index(value.type.shape, indices)]
+    return named_element(value, indices)
 
 
 def _matrix_init(rewriter: Rewriter, tensor: Statement) -> Statement | None:
@@ -325,8 +325,8 @@ def _is_float(operation: Operation) -> bool:
 
 def _add(rewriter: Rewriter, operation: Operation) -> Statement | None:
     a, b = operation.operands
-    if a.__class__ is not Const and b.__class__ is not Const:
-        return None
+    if a.__class__ is not Const and (b.__class__ is not Const or b.value > 0):
+        return None  # most are
     assert isinstance(rewriter, _Simplifier)
     # x + -0.0 is x for all x; x + 0.0 is not, for x = -0.0.
     exact = not _is_float(operation) or rewriter.fast_math
@@ -342,7 +342,7 @@ def _add(rewriter: Rewriter, operation: Operation) -> Statement | None:
 
 def _sub(rewriter: Rewriter, operation: Operation) -> Statement | None:
     a, b = operation.operands
-    if b.__class__ is not Const:
+    if b.__class__ is not Const or b.value > 0:
         return None
     if _is_number(b, 0) and repr(b.value) != "-0.0":
         return a
@@ -366,7 +366,7 @@ def _is_negative(value: Statement) -> bool:
 
 def _mul(rewriter: Rewriter, operation: Operation) -> Statement | None:
     a, b = operation.operands
-    if a.__class__ is not Const and b.__class__ is not Const:
+    if a.__class__ is not Const and (b.__class__ is not Const or b.value > 1):
         return None
     if _is_number(b, 1):
         return a

@@ -71,7 +71,7 @@ INSIDE = (
     MatrixElement,
     MatrixPtr,
 )
-"""What a `while` loop may contain beside operations."""
+"""What a `while` loop may contain in addition to operations."""
 
 
 def lane_whiles(kernel: Kernel, context: PassContext) -> bool:

@@ -79,7 +79,7 @@ class Bounds:
         return start, end
 
     def emit(self, builder: Builder, index: Index, number: int) -> Statement:
-        """Emit a bound of an index, spelled as it is in Python."""
+        """Emit a bound of an index, with the syntax of Python."""
         loop, axis = index
         bounds = self.of(index)
         assert bounds is not None

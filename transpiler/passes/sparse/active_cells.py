@@ -11,7 +11,7 @@ cells are, so that one test is enough. The list of a dynamic node contains piece
 may have fewer. Without a pool above, and in loops that are not parallel, every cell is tested (`struct_for`).
 
 A loop has the iterations that were active when it began. If its body may activate or deactivate others, nothing that
-changes meanwhile is asked: cells of bitmasked nodes are listed too, and the lengths of lists are noted before the loop.
+changes meanwhile is read: cells of bitmasked nodes are listed too, and the lengths of lists are noted before the loop.
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@ from ..rewrite import DROPPED, Rewriter
 
 def ranges(kernel: Kernel, context: PassContext) -> bool:
     """Replace divisions of non-negative numbers by plain ones, and fold tests with a known outcome."""
-    if not any(map(_may_be_simpler, (statement for root in kernel.roots() for statement in walk(root)))):
+    kinds = (Operation, IndexCheck)
+    if not any(map(_may_be_simpler, [s for root in kernel.roots() for s in walk(root) if s.__class__ in kinds])):
         return False
     rules = {Operation: _operation, Assert: _assert, Notice: _notice, IndexCheck: _index_check}
     rewriter = ValueRanges(rules, stored_ranges(kernel))

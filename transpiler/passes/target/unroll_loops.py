@@ -1,4 +1,4 @@
-"""Asks the target's compiler to unroll innermost serial loops in part, if the option `unroll` says so.
+"""Lets the target's compiler unroll innermost serial loops in part, if the option `unroll` says so.
 
     for k in 0..n    ->    for k in 0..n unroll 4    (CUDA C: #pragma unroll 4)
 

@@ -307,7 +307,7 @@ def _add_one(body: Block, plan: Plan, scalar: Block, index: Statement) -> None:
 
 
 def _name_of_one(plan: Plan, scalar: Block) -> str:
-    """Return the name of the index of a single iteration: `ii` beside `i`, where the user has no such variable."""
+    """Return the name of the index of a single iteration: `ii` next to `i`, where the user has no such variable."""
     index = _last_name(plan)
     own = index * 2 if len(index) == 1 else f"each_{index}"
     return own if own not in {statement.name for statement in walk(scalar)} else f"each_{index}"

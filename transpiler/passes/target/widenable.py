@@ -122,7 +122,7 @@ def _vectors(plan: Plan) -> set[Type]:
 
 
 def _take_condition(condition: Statement, plan: Plan) -> bool:
-    """Record the comparisons of a condition; return whether it is nothing but those."""
+    """Record the comparisons of a condition; return whether it is only those."""
     plan.tests.add(condition)
     if not isinstance(condition, Operation):
         return False

@@ -116,7 +116,7 @@ class _Offload:
                 not isinstance(statement, Alloca)
                 and statement.type is not None
                 and not has_effect(statement, Effect.READ | Effect.WRITE | Effect.CONTROL)
-                and not any(calls(Block([statement])))  # each thread would repeat the call, which may take long
+                and not _calls(statement)  # each thread would repeat the call, which may take long
                 and all(operand in self.copied for operand in _outer_operands(statement))
             ):
                 self.copied.add(statement)
@@ -197,7 +197,7 @@ class _Offload:
         imported: list[Statement] = []
         mapping: dict[Statement, Statement] = {}
         needed: set[Statement] = set()
-        pending = list(values)
+        pending = list(set(values))
         while pending:
             value = pending.pop()
             if value not in needed and self.is_from_outside(value, index):
@@ -222,6 +222,11 @@ class _Offload:
             return False
         is_own = self.group_of[value] == index and not becomes_task(self.groups[index][0])
         return not is_own or (isinstance(value, Alloca) and value in self.temporaries)
+
+
+def _calls(statement: Statement) -> bool:
+    """Return whether a statement is a call, or has one inside."""
+    return isinstance(statement, Call) or (bool(statement.BLOCKS) and any(calls(Block([statement]))))
 
 
 def _used(block: Block) -> list[Statement]:

@@ -87,13 +87,11 @@ class _Access:
 
 def reducible_places(task: Task) -> list[Place]:
     """Return the places of a parallel loop, in the order of the iteration."""
-    if task.loop is None or any(depends_on_block(s) or s.EFFECT & Effect.FENCE for s in reachable(task.body)):
+    atomics = [s for s in walk(task.body) if isinstance(s, AtomicOp)] if task.loop is not None else []
+    candidates = set(filter(_is_candidate, atomics))
+    if not candidates or any(depends_on_block(s) or s.EFFECT & Effect.FENCE for s in reachable(task.body)):
         return []
-    atomics = [s for s in walk(task.body) if isinstance(s, AtomicOp)]
-    if not atomics:
-        return []
-    used = count_uses(task.body)
-    candidates = {atomic for atomic in atomics if atomic not in used and _is_candidate(atomic)}
+    candidates -= count_uses(task.body).keys()
     accesses = list(_accesses(task.body))
     while rejected := _rejected(candidates, accesses):
         candidates -= {s for s in candidates if underlying_object(s.pointer) in rejected}

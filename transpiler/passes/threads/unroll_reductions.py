@@ -53,7 +53,7 @@ def unroll_where(block: Block, is_wanted: Callable[[RangeFor, list[int]], bool])
     changed = False
     result: list[Statement] = []
     for statement in block.statements:
-        for inner in blocks(statement):
+        for inner in blocks(statement) if statement.BLOCKS else ():
             changed |= unroll_where(inner, is_wanted)
         if isinstance(statement, RangeFor) and (values := _values_of(statement)) and is_wanted(statement, values):
             for value in values:

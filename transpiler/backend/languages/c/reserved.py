@@ -47,7 +47,23 @@ signbit isfinite isnormal isgreater isgreaterequal isless islessequal islessgrea
 labs div ldiv lgamma_r lgammaf_r lgammal_r double_t float_t wchar_t intmax_t uintmax_t offsetof malloc free calloc
 realloc memcpy memset memmove memcmp exit abort atexit printf puts rand srand
 """)
-_C_FUNCTIONS += [f"{name}{suffix}" for name in _MATHS for suffix in ("", "f", "l")]
+_OTHER_MATHS = names("""
+cabs cacos cacosh carg casin casinh catan catanh ccos ccosh cexp cimag clog clog10 conj cpow cproj creal csin csinh
+csqrt ctan ctanh exp10 pow10 roundeven sincos
+""")
+_KNOWN_TO_GCC = names("""
+alloca aligned_alloc bcmp bcopy bzero ffs ffsl ffsll fork execl execle execlp execv execve execvp index rindex gettext
+isalnum isalpha isascii isblank iscntrl isdigit isgraph islower isprint ispunct isspace isupper isxdigit toascii tolower
+toupper iswalnum iswalpha iswblank iswcntrl iswdigit iswgraph iswlower iswprint iswpunct iswspace iswupper iswxdigit
+towlower towupper fprintf fputc fputs fscanf fwrite memchr mempcpy putc putchar scanf snprintf sprintf sscanf vfprintf
+vfscanf vprintf vscanf vsnprintf vsprintf vsscanf stpcpy stpncpy strcasecmp strcat strchr strcmp strcpy strcspn strdup
+strfmon strftime strlen strncasecmp strncat strncmp strncpy strndup strnlen strpbrk strrchr strspn strstr posix_memalign
+feclearexcept fegetenv fegetround feholdexcept feraiseexcept fesetenv fesetround fetestexcept feupdateenv
+gamma_r gammaf_r gammal_r signbitf signbitl
+""")
+"""Functions of other headers: gcc knows their types without them, and warns of a function of that name with others."""
+_C_FUNCTIONS += _KNOWN_TO_GCC
+_C_FUNCTIONS += [f"{name}{suffix}" for name in (*_MATHS, *_OTHER_MATHS) for suffix in ("", "f", "l")]
 _C_FUNCTIONS += [f"{kind}{width.lower()}_t" for kind in ("int", "uint") for width in _WIDTHS if "_" in width]
 _C_FUNCTIONS += [f"{kind}{width}_C" for kind in ("INT", "UINT") for width in ("8", "16", "32", "64", "MAX")]
 

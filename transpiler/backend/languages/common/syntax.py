@@ -128,7 +128,7 @@ def operation_syntax(language: Language, operation: Operation, exact: bool = Fal
 
     exact: within 4 units in the last place for all arguments, even if the operation of the language is coarser.
     """
-    types = tuple(o.type for o in operation.operands if o.type is not None)
+    types = tuple([o.type for o in operation.operands if o.type is not None])
     assert operation.type is not None
     op = operation.op
     if exact and language.coarse(op, element_of(types[0])):

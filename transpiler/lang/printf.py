@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from .types import Scalar
+from ..ir.types import Scalar
 
 PRINTF = re.compile(r"([-+ #0]*\d*)(\.\d*)?(?:hh|h|ll|l)?([a-zA-Z]?)")
 CONVERSIONS = {True: "feEgGF", False: "diuxXo"}
