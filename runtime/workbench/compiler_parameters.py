@@ -68,7 +68,7 @@ def _of_pass(name: str) -> Change:
 
 CHOICES = (
     "wide_accesses", "block_tiles", "block_sums", "private_sums", "vector_atomics", "overlap_loads", "blocks_in_order",
-    "reduce_atomics", "unroll_reductions", "hoist_loads", "keep_elements", "vector_lanes",
+    "reduce_atomics", "unroll_reductions", "hoist_loads", "keep_elements", "vector_lanes", "lower_access",
 )  # fmt: skip
 """Passes that make a source faster, as a rule, and change no result beyond the order of a sum."""
 
@@ -109,6 +109,7 @@ def with_offers(source: str, offered: Sequence[CompilerParameter]) -> str:
             shown.append(f"// @tune {define} = {values}\n")
         elif define is None:
             python = WRITTEN.get(parameter.name, f'passes="-{parameter.name}"' if parameter.name in CHOICES else "")
+            python = python.replace("-", "+") if parameter.value == OFF else python
             python = f"; {python}" if python else ""
             shown.append(f"// compiler: {parameter.name} = {values}, here {parameter.value}{python}\n")
     return "".join((*lines[:place], *shown, *lines[place:]))

@@ -34,6 +34,7 @@ def seeded(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[Kernel],
             if isinstance(step, table.Cleanup):
                 if id(step) not in replaced:
                     replaced[id(step)] = table.Cleanup(map(new, step))
+                    replaced[id(step)].after = step.after
                 return replaced[id(step)]
             if step.__name__ != name:
                 return step
