@@ -52,6 +52,8 @@ from .types import (
 
 S = TypeVar("S", bound=Statement)
 
+AXES = "xyzw"
+"""The names of the elements of a vector."""
 MAX_ELEMENTS = 1 << 16
 """Numbers in one value of a kernel: a local variable of more would not fit on the stack of a thread."""
 LEAST_LIMIT = 65504
@@ -189,7 +191,8 @@ class Builder:
         """Return one element of a tensor value; of a `MatrixInit` the operand itself."""
         assert isinstance(value.type, Tensor)
         if isinstance(value, MatrixInit) and all(isinstance(i, Const) for i in indices):
-            return value.elements[flat_index(value.type.shape, [int(i.value) for i in indices])]  # type: ignore[attr-defined]
+            positions = [int(index.value) for index in indices if isinstance(index, Const)]
+            return named_element(value, positions)
         return self.add(MatrixElement(value, list(indices), type=value.type.element))
 
     def element_ptr(self, origin: Statement, indices: Sequence[Statement]) -> Statement:
@@ -312,6 +315,15 @@ def elementwise_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     if any(shape != nonscalar[0] for shape in nonscalar):
         raise ShapeError("takes vectors or matrices of one shape", "give both the same shape, or make one a scalar")
     return nonscalar[0] if nonscalar else ()
+
+
+def named_element(tensor: MatrixInit, positions: Sequence[int]) -> Statement:
+    """Return an operand of a tensor, which is called `v_x` if it needs a name and the tensor is `v`."""
+    assert isinstance(tensor.type, Tensor)
+    found = tensor.elements[flat_index(tensor.type.shape, positions)]
+    if tensor.name and found.name is None and found.hint is None and len(positions) == 1 and positions[0] < len(AXES):
+        found.hint = f"{tensor.name}_{AXES[positions[0]]}"
+    return found
 
 
 def flat_index(shape: tuple[int, ...], indices: Sequence[int]) -> int:

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 246658d8, gradient_of_springs.py:11: springs_grad()
+// shadesmith 0.1.0, c c0099ccd, gradient_of_springs.py:11: springs_grad()
 #include <math.h>
 #include <stdbool.h>
 
@@ -44,8 +44,8 @@ struct Args {
 // gradient_of_springs.py:12  for s in ends:
 static inline void task(const struct Args args, int s) {
     // gradient_of_springs.py:13  d = x[ends[s][0]] - x[ends[s][1]]
-    int ends_s = ends(s).x, ends_s_1 = ends(s).y;
-    vec2 d = vec2_sub(x(ends_s), x(ends_s_1));
+    int ends_s_x = ends(s).x, ends_s_y = ends(s).y;
+    vec2 d = vec2_sub(x(ends_s_x), x(ends_s_y));
     // gradient_of_springs.py:14  strain = d.norm() / length[s] - 1
     float norm_d = vec2_length(d), length_s = length(s), length_ratio = norm_d / length_s;
     float strain = length_ratio - 1.0f;
@@ -56,10 +56,10 @@ static inline void task(const struct Args args, int s) {
     length_grad(s) -= strain_adj * length_ratio / length_s;
     vec2 d_adj = vec2_mul_sv(strain_adj / length_s / norm_d, d);
     // adjoint of :13
-    atomic_add_f32(&x_grad(ends_s_1).x, -d_adj.x);
-    atomic_add_f32(&x_grad(ends_s_1).y, -d_adj.y);
-    atomic_add_f32(&x_grad(ends_s).x, d_adj.x);
-    atomic_add_f32(&x_grad(ends_s).y, d_adj.y);
+    atomic_add_f32(&x_grad(ends_s_y).x, -d_adj.x);
+    atomic_add_f32(&x_grad(ends_s_y).y, -d_adj.y);
+    atomic_add_f32(&x_grad(ends_s_x).x, d_adj.x);
+    atomic_add_f32(&x_grad(ends_s_x).y, d_adj.y);
 }
 
 void springs_grad_0(const struct Args *arguments) {

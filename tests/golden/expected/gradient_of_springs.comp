@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 9feba102, gradient_of_springs.py:11: springs_grad()
+// shadesmith 0.1.0, vulkan a68394ce, gradient_of_springs.py:11: springs_grad()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -42,8 +42,8 @@ void main() {
     int s = int(gl_GlobalInvocationID.x);
     if (s >= ends_n0) return;
     // gradient_of_springs.py:13  d = x[ends[s][0]] - x[ends[s][1]]
-    int ends_s = ends(s).x, ends_s_1 = ends(s).y;
-    vec2 d = x(ends_s) - x(ends_s_1);
+    int ends_s_x = ends(s).x, ends_s_y = ends(s).y;
+    vec2 d = x(ends_s_x) - x(ends_s_y);
     // gradient_of_springs.py:14  strain = d.norm() / length[s] - 1
     float norm_d = length(d), length_s = length_(s), length_ratio = norm_d / length_s;
     float strain = length_ratio - 1.0;
@@ -54,8 +54,8 @@ void main() {
     length_grad(s) -= strain_adj * length_ratio / length_s;
     vec2 d_adj = strain_adj / length_s / norm_d * d;
     // adjoint of :13
-    atomicAdd(x_grad(ends_s_1).x, -d_adj.x);
-    atomicAdd(x_grad(ends_s_1).y, -d_adj.y);
-    atomicAdd(x_grad(ends_s).x, d_adj.x);
-    atomicAdd(x_grad(ends_s).y, d_adj.y);
+    atomicAdd(x_grad(ends_s_y).x, -d_adj.x);
+    atomicAdd(x_grad(ends_s_y).y, -d_adj.y);
+    atomicAdd(x_grad(ends_s_x).x, d_adj.x);
+    atomicAdd(x_grad(ends_s_x).y, d_adj.y);
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda c8d109e8, gradient_of_springs.py:11: springs_grad()
+// shadesmith 0.1.0, cuda b631141a, gradient_of_springs.py:11: springs_grad()
 
 #define BLOCK 128
 
@@ -47,8 +47,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) springs_grad_0(const Args ar
     int s = blockIdx.x * BLOCK + threadIdx.x;
     if (s >= ends_n0) return;
     // gradient_of_springs.py:13  d = x[ends[s][0]] - x[ends[s][1]]
-    int ends_s = ends(s).x, ends_s_1 = ends(s).y;
-    vec2 d = x(ends_s) - x(ends_s_1);
+    int ends_s_x = ends(s).x, ends_s_y = ends(s).y;
+    vec2 d = x(ends_s_x) - x(ends_s_y);
     // gradient_of_springs.py:14  strain = d.norm() / length[s] - 1
     float norm_d = length(d), length_s = length_(s), length_ratio = norm_d / length_s;
     float strain = length_ratio - 1.0f;
@@ -59,6 +59,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK) springs_grad_0(const Args ar
     length_grad(s) -= strain_adj * length_ratio / length_s;
     vec2 d_adj = strain_adj / length_s / norm_d * d;
     // adjoint of :13
-    atomic_add_f32x2(&x_grad(ends_s_1).x, -d_adj.x, -d_adj.y);  // one instruction (vector_atomics)
-    atomic_add_f32x2(&x_grad(ends_s).x, d_adj.x, d_adj.y);
+    atomic_add_f32x2(&x_grad(ends_s_y).x, -d_adj.x, -d_adj.y);  // one instruction (vector_atomics)
+    atomic_add_f32x2(&x_grad(ends_s_x).x, d_adj.x, d_adj.y);
 }

@@ -1,5 +1,5 @@
 // ===== wave_grad_0.comp
-// shadesmith 0.1.0, vulkan d363141f, gradient_of_wave.py:9: wave_grad(t: i32)
+// shadesmith 0.1.0, vulkan 9a9d093a, gradient_of_wave.py:9: wave_grad(t: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -26,16 +26,16 @@ void main() {
     int i = int(index / u_grad_n2), j = int(index % u_grad_n2);
     float u_adj = 0.0;
     // adjoint of :10
-    bool both = i >= 1 && i < N - 1;
-    if (both && j >= 1 && j < N - 1) {
+    bool i_inside = i >= 1 && i < N - 1;
+    if (i_inside && j >= 1 && j < N - 1) {
         // adjoint of gradient_of_wave.py:11  laplacian = u[t, i - 1, j] + u[t, i + 1, j] +
         //     u[t, i, j - 1] + u[t, i, j + 1] - 4 * u[t, i, j]
         u_adj += 2.0 * u_grad(args.t + 1, i, j) - 4.0 * u_grad(args.t + 1, i, j) * 0.1;
     }
-    if (both && j - 1 >= 1) {
+    if (i_inside && j - 1 >= 1) {
         u_adj += u_grad(args.t + 1, i, j - 1) * 0.1;
     }
-    if (both && j + 1 < N - 1) {
+    if (i_inside && j + 1 < N - 1) {
         u_adj += u_grad(args.t + 1, i, j + 1) * 0.1;
     }
     if (i - 1 >= 1 && j >= 1 && j < N - 1) {

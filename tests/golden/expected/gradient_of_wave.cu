@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 383100b0, gradient_of_wave.py:9: wave_grad(t: i32)
+// shadesmith 0.1.0, cuda f650bcbc, gradient_of_wave.py:9: wave_grad(t: i32)
 
 #define BLOCK 128
 
@@ -20,16 +20,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK) wave_grad_0(const Args args)
     int i = index / u_grad_n2, j = index % u_grad_n2;
     float u_adj = 0.0f;
     // adjoint of :10
-    bool both = i >= 1 && i < N - 1;
-    if (both && j >= 1 && j < N - 1) {
+    bool i_inside = i >= 1 && i < N - 1;
+    if (i_inside && j >= 1 && j < N - 1) {
         // adjoint of gradient_of_wave.py:11  laplacian = u[t, i - 1, j] + u[t, i + 1, j] +
         //     u[t, i, j - 1] + u[t, i, j + 1] - 4 * u[t, i, j]
         u_adj += 2.0f * u_grad(args.t + 1, i, j) - 4.0f * u_grad(args.t + 1, i, j) * 0.1f;
     }
-    if (both && j - 1 >= 1) {
+    if (i_inside && j - 1 >= 1) {
         u_adj += u_grad(args.t + 1, i, j - 1) * 0.1f;
     }
-    if (both && j + 1 < N - 1) {
+    if (i_inside && j + 1 < N - 1) {
         u_adj += u_grad(args.t + 1, i, j + 1) * 0.1f;
     }
     if (i - 1 >= 1 && j >= 1 && j < N - 1) {

@@ -21,7 +21,7 @@ from ...errors import NOWHERE
 from ...ir.functions import Call, Function, called
 from ...ir.nodes import walk
 from ...ir.statements import Array, GlobalPtr
-from ...ir.types import Scalar, Type
+from ...ir.types import Scalar, Type, f32, f64
 from ..languages.common.naming import legal
 from ..layout.accessors import INDEX_LETTERS, UsedMemory, passed_accessor
 from ..layout.signatures import NEEDS_ARGS, Signature
@@ -51,11 +51,12 @@ def share_functions(context: EmitContext) -> dict[Function, PrintedFunction]:
 
 def _origin(function: Function) -> object:
     """Return what functions of one Python function have in common, themselves if they cannot be shared."""
-    if function.location is NOWHERE or function.snippets or function in called(function.body):
+    is_known = bool(function.library) or function.location is not NOWHERE
+    if not is_known or function.snippets or function in called(function.body):
         return function
     parameters = tuple((p.name, p.by_reference) for p in function.parameters)
     location = function.location
-    return location.file, location.line, parameters, len(function.results), function.is_inline
+    return function.library, location.file, location.line, parameters, len(function.results), function.is_inline
 
 
 def _callees_first(groups: dict[object, list[Function]]) -> list[list[Function]]:
@@ -234,14 +235,14 @@ def _type_argument(
     context: EmitContext, functions: Sequence[Function], function: Function, own: dict[Function, tuple[Array, ...]]
 ) -> str:
     """Return what a call of a template states: nothing where the compiler finds the type of an array or of a variable
-    by reference, or where an argument is a vector or a struct, which no conversion gives another type.
+    by reference, or where no argument is an integer or a half, which C++ computes as another type.
     """
     names = [_types(context, one, own[one]) for one in functions]
     different = [k for k, column in enumerate(zip(*names, strict=True)) if len(set(column)) > 1]
     exact = [True] * len(own[function]) + [parameter.by_reference for parameter in function.parameters]
     heads = [[None] * len(own[one]) + _of_head(one) for one in functions]
     found = [k for k in different if k < len(exact)]
-    is_safe = not any(isinstance(head[k], Scalar) for head in heads for k in found)
+    is_safe = not any(isinstance(head[k], Scalar) and head[k] not in (f32, f64) for head in heads for k in found)
     if not different or any(exact[k] for k in found) or (found and is_safe):
         return ""
     return f"<{names[functions.index(function)][different[0]]}>"

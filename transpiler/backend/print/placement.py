@@ -326,7 +326,7 @@ class _Placer:
             for value in (*statement.starts[1:], *statement.ends):
                 self.add_points(value, inside)
             for end, name in zip(statement.ends, statement.names):
-                if isinstance(end, Operation) and name.strip("_") and not end.hint:
+                if isinstance(end, (Operation, Call, Length)) and name.strip("_") and not end.hint:
                     self.placement.ends.setdefault(end, bound_name("end", name))
         else:
             if isinstance(statement, Return) and len(statement.values) > 1:
@@ -452,8 +452,19 @@ class _Placer:
                 return False
             return isinstance(value, LocalLoad) or (not crosses and self._may_read_again(value, points))
         if len(points) == 1 and not crosses:
-            return True
+            return not (value.hint and isinstance(value, Operation) and self._reads_overwritten(value, points))
         return is_cheap(value) or (not crosses and may_repeat(value, len(points), self.is_infix))
+
+    def _reads_overwritten(self, value: Statement, points: list[_Point]) -> bool:
+        """Return whether a value is made of variables that change before it is used, so that it gets one instead."""
+        waiting = [value]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, LocalLoad) and self._is_overwritten(part, points, False):
+                return True
+            if isinstance(part, (Operation, Cast, MatrixInit)):
+                waiting += [operand for operand in operands(part) if operand.name is None]
+        return False
 
     def _crashes_compilers(self, value: Statement) -> bool:
         """Return whether a value would be a choice of vectors or structs between braces: `{x, c ? vec2{y, z} : v}`.

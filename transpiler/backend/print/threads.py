@@ -10,8 +10,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from math import prod
 
+from ...ir.nodes import Statement
 from ...ir.origins import LITERAL, Origin, literal, operation, settled
-from ...ir.statements import ArrayShape, Const, RangeFor, is_const
+from ...ir.statements import ArrayShape, Const, Operation, RangeFor, is_const
 from ...ir.tasks import Task
 from ...ir.types import i32
 from ...lazy_dataclasses import dataclass
@@ -183,7 +184,7 @@ def extent_in_c(e: Expressions, loop: RangeFor, axis: int) -> str:
         text = _difference(e, loop, axis)
         return text if is_plain(text) or text.startswith("(") else f"({text})"
     low, high = (start, end) if step > 0 else (end, start)
-    span = f"{_inside(bound(e, high), ADD)} - {_inside(bound(e, low), MULTIPLY)}"
+    span = _span(e, low, high)
     return f"(({span} + {abs(step) - 1}) / {abs(step)})"
 
 
@@ -195,9 +196,22 @@ def _difference(e: Expressions, loop: RangeFor, axis: int) -> str:
     first, last = loop.starts[axis], loop.ends[axis]
     if isinstance(first, Const) and isinstance(last, Const):
         return str(abs(int(last.value) - int(first.value)))
-    low, high = (start, end) if step_of(loop, axis) > 0 else (end, start)
-    text = f"{_inside(high, ADD)} - {_inside(low, MULTIPLY)}"
+    low, high = (first, last) if step_of(loop, axis) > 0 else (last, first)
+    text = _span(e, low, high)
     return f"({text})" if len(loop.starts) > 1 else text
+
+
+def _span(e: Expressions, low: Statement, high: Statement) -> str:
+    """Return what is between two bounds: `n - 2` for 1 and `n - 1`."""
+    match high, low:
+        case (
+            Operation(op="add" | "sub" as op, operands=[rest, Const(origin=None, value=more)], name=None),
+            Const(origin=None, value=start),
+        ) if not is_plain(e.of(high).source):
+            distance = (int(more) if op == "add" else -int(more)) - int(start)
+            text = _inside(bound(e, rest), ADD)
+            return text if distance == 0 else f"{text} {'-' if distance < 0 else '+'} {abs(distance)}"
+    return f"{_inside(bound(e, high), ADD)} - {_inside(bound(e, low), MULTIPLY)}"
 
 
 def is_plain(text: str) -> bool:
@@ -247,8 +261,7 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
         text = f"({e.language.as_unsigned(span)} + {step - 1}u) / {step}u"
         text = text if len(loop.starts) == 1 else f"int({text})"
     else:
-        low, high = (bound(e, start), rendered) if step > 0 else (rendered, bound(e, start))
-        span = f"{_inside(high, ADD)} - {_inside(low, MULTIPLY)}"
+        span = _span(e, *((start, end) if step > 0 else (end, start)))
         if isinstance(start, Const) and start.value == 0:
             span = rendered.source if step > 0 else f"-{_inside(rendered, PRIMARY)}"
         if abs(step) > 1:

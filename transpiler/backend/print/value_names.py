@@ -36,6 +36,7 @@ from ...ir.statements import (
 )
 from ...ir.types import Scalar, Tensor, u1
 
+ORDERS = {"lt", "le", "gt", "ge"}
 MAX_LENGTH = 24
 """Characters of a name made of those of two operands."""
 INFIX = {
@@ -78,10 +79,13 @@ def derived_name(value: Statement) -> str:
             return f"old_{word}"  # the variable changes before the value is used
         case Append():
             return "item"
-        case Call(type=None):
-            return "results"
-        case Call(function=function):
-            return f"{function.name}_result"
+        case Call(function=function, arguments=arguments):
+            word = _word(arguments[0]) if arguments else None
+            if word and len(word) < MAX_LENGTH // 2:
+                return f"{function.name}_{word}"
+            return f"{function.name}_result" if value.type is not None else "results"
+        case MatrixElement(value=inner, indices=[index]) if (word := _word(inner)) and (number := _word(index)):
+            return f"{word}_{number}"
         case IfExp():
             return "holds" if value.type == u1 else "chosen"
         case Operation(op=op, operands=operands):
@@ -99,8 +103,11 @@ def derived_name(value: Statement) -> str:
 
 def _element(pointer: Statement) -> str:
     """Return the name of a value in memory: `x_i` of `x(i)`."""
-    if isinstance(pointer, StructPtr):
-        return f"{_array(pointer)}_{pointer.member}"
+    match pointer:
+        case StructPtr(member=member):
+            return f"{_array(pointer)}_{member}"
+        case MatrixPtr(origin=origin, indices=[Const(value=number)]) if number in range(4):
+            return f"{_element(origin)}_{'xyzw'[int(number)]}"
     base = base_pointer(pointer)
     if not isinstance(base, GlobalPtr):
         return _array(pointer)
@@ -132,6 +139,8 @@ def _operation(op: str, operands: list[Statement]) -> str:
     known = [word for word in words if word]
     if op in ROOTS:
         return f"{op.removeprefix('normal_')}_{known[0]}" if known else ROOTS[op]
+    if op == "logical_and" and (word := _bounded(operands)):
+        return f"{word}_inside"
     if op == "mul" and operands[0] is operands[1]:
         return f"{known[0]}_squared" if known else "squared"
     if op in INFIX and len(operands) == 2:
@@ -141,6 +150,14 @@ def _operation(op: str, operands: list[Statement]) -> str:
         return f"{known[0]}_{RESULTS.get(op, op)}" if known and len(known[0]) < MAX_LENGTH // 2 else RESULTS.get(op, op)
     name = RESULTS.get(op, op)
     return f"{name}_{known[0]}" if known and len(known[0]) < MAX_LENGTH // 2 else name
+
+
+def _bounded(tests: list[Statement]) -> str | None:
+    """Return the name of the value that two tests bound: `i >= 0 && i < n`."""
+    first, second = tests
+    if not (isinstance(first, Operation) and isinstance(second, Operation) and {first.op, second.op} <= ORDERS):
+        return None
+    return next((word for part in first.operands if part in second.operands and (word := _word(part))), None)
 
 
 def _tensor(value: MatrixInit) -> str:

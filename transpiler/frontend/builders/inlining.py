@@ -181,7 +181,8 @@ def bind_parameter(context: Context, parameter: ParameterDefinition, value: Any,
         value = context.values.lift(value)
     if isinstance(value, Statement):
         value = bind(context, value, parameter.name if is_mutable else None, is_mutable)
-        if isinstance(value, Statement) and value.name is None and value.hint is None:
+        is_own = not frame.is_library  # whose names are not the user's
+        if is_own and isinstance(value, Statement) and value.name is None and value.hint is None:
             value.hint = parameter.name  # an argument gets a variable only if it is needed
         if is_mutable and not frame.is_library:
             _warn_of_unread_write(context, parameter.name)

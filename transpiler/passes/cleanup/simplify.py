@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.builder import flat_index
+from ...ir.builder import flat_index, named_element
 from ...ir.nodes import Block, Effect, Statement, operands
 from ...ir.ops import NEGATED
 from ...ir.remarks import attach_remarks, constant_condition, remark_dropped_task
@@ -232,7 +232,7 @@ def _matrix_element(rewriter: Rewriter, element: Statement) -> Statement | None:
         return None
     if any(not 0 <= index < extent for index, extent in zip(indices, value.type.shape, strict=True)):
         return None
-    return value.elements[flat_index(value.type.shape, indices)]
+    return named_element(value, indices)
 
 
 def _matrix_init(rewriter: Rewriter, tensor: Statement) -> Statement | None:

@@ -106,7 +106,8 @@ def _append_body(statements: list[Statement], call: Call, is_only: bool) -> list
     for statement in call.function.body.statements:
         if isinstance(statement, (ArgLoad, Reference)):
             argument = values[statement] = parameters[statement.parameter]
-            if argument.name is None and argument.hint is None and isinstance(statement, ArgLoad):
+            is_own = isinstance(statement, ArgLoad) and not call.function.library  # whose names are not the user's
+            if argument.name is None and argument.hint is None and is_own:
                 argument.hint = statement.name  # an argument gets a variable only if it is needed
         elif isinstance(statement, Return):
             results = [values.get(value, value) for value in statement.values]
