@@ -17,7 +17,6 @@ EXPRESSIONS = {
     "one_file.py": "the sections of a file of several tasks, which a person may have edited",
     "line_comments.py": "the words of a statement, which decide how much its comment shows",
     "read_module.py": "a module that was stored",
-    "shared_functions.py": "the words of functions of one Python function, which a template has if one type differs",
 }
 """Modules that may use regular expressions, and what they match."""
 REPLACES = {
