@@ -4,9 +4,10 @@
 operations on literals by other rules than those by which it computes them: `-7 // 6` is -1, u32 is taken for i32. It has
 no option that switches this off.
 
-`flattened`: one dense node in place of nested ones. `ti.root.bitmasked(ti.ij, (2, 1)).dense(ti.ij, (1, 7)).place(b)`, then
-`b[i - 2, j + 1] = 1` in a loop over `ti.ndrange((2, 4), (-1, 6))`, leaves elements that are 0 (an extent of 7 below
-another node).
+`flattened`: one node in place of nested ones, of the kind of the lowest. `ti.root.bitmasked(ti.ij, (2, 1)).dense(ti.ij,
+(1, 7)).place(b)`, then `b[i - 2, j + 1] = 1` in a loop over `ti.ndrange((2, 4), (-1, 6))`, leaves elements that are 0 (an
+extent of 7 below another node); of `ti.root.pointer(ti.ijk, (2, 1, 1)).pointer(ti.ijk, (1, 3, 3))` with all 18 cells active
+a loop visits 10.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ LAYOUT = re.compile(r"ti\.root((?:\.\w+\((ti\.\w+), \([\d, ]+\)\)){2,})\.place")
 
 
 def flattened(text: str) -> str:
-    """Return a program in which fields of nested nodes with equal axes are dense."""
+    """Return a program in which fields of nested nodes with equal axes are below one node."""
 
     def one_node(match: re.Match[str]) -> str:
         axes = set(re.findall(r"\((ti\.\w+),", match[1]))
@@ -79,7 +80,8 @@ def flattened(text: str) -> str:
         if len(axes) > 1:
             return match[0]
         shape = tuple(prod(extents) for extents in zip(*shapes, strict=True))
-        return f"ti.root.dense({match[2]}, {shape}).place"
+        lowest = re.findall(r"\.(\w+)\(ti", match[1])[-1]  # of which cells a loop visits those that are active
+        return f"ti.root.{lowest}({match[2]}, {shape}).place"
 
     return LAYOUT.sub(one_node, text)
 
