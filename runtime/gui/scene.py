@@ -312,7 +312,9 @@ class Raster:
 
     def is_free(self, x: Array, y: Array, depth: Array) -> Array:
         """Return which of some pixels are in the picture, and nothing nearer covers them."""
-        inside = (x >= 0) & (x < self.width) & (y >= 0) & (y < self.height) & (depth >= self.near) & (depth <= self.far)
+        inside: Array = (
+            (x >= 0) & (x < self.width) & (y >= 0) & (y < self.height) & (depth >= self.near) & (depth <= self.far)
+        )
         inside[inside] = depth[inside] < self.depth[x[inside], y[inside]]
         return inside
 
