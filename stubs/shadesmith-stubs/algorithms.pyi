@@ -4,7 +4,7 @@ from shadesmith.runtime.algorithms.library import PrefixSumExecutor as PrefixSum
 def argsort(keys: Any) -> Any:
     """Return the numbers of the elements of `keys` in their order, as an ndarray of i32; `keys` stays as it is."""
 def histogram(x: Any, bins: Any, low: Any, high: Any) -> Any:
-    """Return how many elements of `x` lie in each of `bins` equal parts of [low, high], as an ndarray of i32."""
+    """Return how many elements of `x` are in each of `bins` equal parts of [low, high], as an ndarray of i32."""
 def parallel_sort(keys: Any, values: Any = ...) -> None:
     """Sort `keys` in place, and move `values` alike. Equal keys keep their order, and NaNs come last."""
 def reduce(x: Any, op: Any = ...) -> Any:

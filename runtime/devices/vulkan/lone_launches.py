@@ -60,7 +60,7 @@ class LoneLaunches:
         queue, program = self._queue, self._program()
         if not self._is_on or queue.lone is not None or queue.is_held or program is None:
             return False
-        key = counts, bytes(program.arguments)
+        key = tuple(counts), bytes(program.arguments)
         found = self._launches.get(key) or self._made(program, key)
         if found is None:
             return False
