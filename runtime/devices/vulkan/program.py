@@ -27,7 +27,6 @@ from .images import DescriptorSets, VulkanTexture
 from .instance import MAX_PUSH_BYTES, Adapter, Api
 from .labels import Labels
 from .lavapipe import LoopLimits
-from .lone_launches import LoneLaunches
 from .memory import Memory
 from .queue import Queue
 from .statistics import read_statistics
@@ -247,8 +246,6 @@ class VulkanProgram:
         self.pipelines: list[Any] = []
         self._tasks: list[tuple[Any, int, TaskSource]] = []
         self._submit: Submit | None = None
-        self._is_direct = True
-        """Whether it records into the queue's open command buffer, not into a tape."""
         self._queue, self._memory, self._name = queue, memory, module.kernel
         self.lock = queue.lock
         self._layout = layout
@@ -317,7 +314,7 @@ class VulkanProgram:
     def onto(self, tape: Any) -> VulkanProgram:
         """Return the same code, recording into `tape` instead of the queue's open command buffer."""
         program = self.instantiate()
-        program._queue, program._is_direct = tape, False  # before the first use of `submit_held`
+        program._queue = tape  # before the first use of `submit_held`
         return program
 
     @property
@@ -386,10 +383,7 @@ class VulkanProgram:
                 for pipeline, most, task in self._tasks
             ]
             bind = partial(VulkanProgram._bind_textures, own) if self._find_set is not None else None
-            lone = LoneLaunches(self._queue, self._memory, self) if self._is_direct and bind is None else None
-            keep = None if lone is None else lone.keep
-            queue, null = self._queue, self._null
-            self._submit = make_submitter(queue, self._name, self._functions, arguments, tasks, bind, null, keep)
+            self._submit = make_submitter(self._queue, self._name, self._functions, arguments, tasks, bind, self._null)
         return self._submit
 
     def _bind_textures(self, commands: Any) -> None:

@@ -15,7 +15,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakSet
 
 from ....transpiler.errors import ShadesmithWarning, TaichiRuntimeError
@@ -49,10 +49,9 @@ _QUEUES: WeakSet[Queue] = WeakSet()
 
 
 def _after_fork() -> None:
-    """Refuse all use in a child, which may not use its parent's device."""
+    """Close the command buffers in a child, which may not record into its parent's."""
     for queue in list(_QUEUES):
-        queue.owner = -1
-        queue.slot = queue.commands = queue.lone = None
+        queue.slot = queue.commands = None
 
 
 if hasattr(os, "register_at_fork"):
@@ -83,16 +82,6 @@ class Submission:
         )
 
 
-class Lone(Protocol):
-    """A launch with a prerecorded command buffer."""
-
-    tape: Any
-    submission: Submission
-
-    def record(self) -> None:
-        """Record it into the open command buffer instead."""
-
-
 class CommandSlot:
     """A command buffer with the structs of its submission. serial: of its last submission."""
 
@@ -111,9 +100,8 @@ class Queue:
     """The only queue of a device. `submitting` reads its public fields, since calls would cost too much.
 
     lock: held while recording.
-    owner: the process that may use it, or -1 once it is lost or closed, and in a forked child.
+    owner: the process that may use it, or -1 once it is lost or closed.
     commands: the open command buffer or None.
-    lone: the launch that begins the next batch, as long as it is the only command (`lone_launches.py`).
     recorded: number of commands in it; if it is not 0, the next command needs a barrier.
     is_held: only a wait submits: a timer needs all measured work in one command buffer.
     check: called after each wait; raises if the work that has ended is wrong. None on drivers that are right.
@@ -126,7 +114,6 @@ class Queue:
         _QUEUES.add(self)
         self.slot: CommandSlot | None = None
         self.commands: Any = None
-        self.lone: Lone | None = None
         self.recorded = 0
         self.is_held = False
         self._spins = not adapter.is_software
@@ -139,8 +126,6 @@ class Queue:
         self._idle: list[CommandSlot] = []
         self._count = 0
         self._waits: list[tuple[Any, Any]] = []
-        self._reached: list[Any] = []
-        """Numbers that the driver writes; each thread that waits takes one."""
         self._retiring: deque[tuple[int, Callable[[], None]]] = deque()
         self._pool = api.ffi.NULL
         self._semaphore = api.ffi.new("VkSemaphore*")
@@ -206,10 +191,7 @@ class Queue:
             raise
         slot.arguments_used = 0
         self.slot, self.commands, self.recorded = slot, slot.handle, 0
-        if self.lone is not None:
-            lone, self.lone = self.lone, None
-            lone.record()
-        return self.commands or self.begin()
+        return slot.handle
 
     def _free_slot(self) -> CommandSlot:
         if not self._idle and self._flying:
@@ -275,7 +257,7 @@ class Queue:
 
     def require(self) -> None:
         """Raise TaichiRuntimeError if the device cannot be used: lost, closed, or owned by a parent process."""
-        if self.owner >= 0:
+        if os.getpid() == self.owner:
             return
         raise TaichiRuntimeError(
             self._refusal
@@ -316,11 +298,7 @@ class Queue:
             self.require()
             slot = self.slot
             if slot is None:
-                if self.lone is None:
-                    return self.serial - 1
-                lone, self.lone = self.lone, None
-                serial = lone.tape.serial = self.submit(lone.submission)
-                return serial
+                return self.serial - 1
             lib, null = self.api.lib, self.api.ffi.NULL
             self._end_batch(slot.handle)
             self.slot = self.commands = None
@@ -367,26 +345,20 @@ class Queue:
     def refuse(self, reason: str) -> None:
         """Refuse later use, for a reason, without waiting for the device."""
         self._refusal, self.owner = reason, -1
-        self.slot = self.commands = self.lone = None
+        self.slot = self.commands = None
 
     def _spin(self, serial: int) -> bool:
         """Return whether the device has finished all work up to `serial` within a moment."""
-        reached = self._reached.pop() if self._reached else self.api.ffi.new("uint64_t*")
+        reached = self.api.ffi.new("uint64_t*")
         query, device, semaphore = self.api.lib.vkGetSemaphoreCounterValue, self.device, self._semaphore[0]
-        end = 0.0
+        end = perf_counter() + SPIN_SECONDS
         while True:
-            code = query(device, semaphore, reached)
-            if code:
-                self._answer(code, "waiting")
+            self._answer(query(device, semaphore, reached), "waiting")
             if reached[0] >= serial:
                 with self.lock:
                     self._complete(reached[0])
-                self._reached.append(reached)
                 return True
-            now = perf_counter()
-            end = end or now + SPIN_SECONDS
-            if now > end:
-                self._reached.append(reached)
+            if perf_counter() > end:
                 return False
 
     def _new_wait(self) -> tuple[Any, Any]:
@@ -409,7 +381,7 @@ class Queue:
     @property
     def is_idle(self) -> bool:
         """Whether all submitted work is known to have ended."""
-        return self.commands is None and self.lone is None and self.completed == self.serial - 1
+        return self.commands is None and self.completed == self.serial - 1
 
     def poll(self) -> None:
         """Query the last finished serial."""
@@ -433,7 +405,7 @@ class Queue:
                 " Device data is gone; `ti.reset()` and `ti.init()` start anew"
             )
             self.owner = -1
-            self.slot = self.commands = self.lone = None
+            self.slot = self.commands = None
             self.require()
         self.api.check(code, action)
         return code
@@ -457,7 +429,7 @@ class Queue:
         Finalizers call this at any moment, also while this thread is inside a call that holds the lock.
         """
         held: Callable[[], bool] = getattr(self.lock, "_is_owned")  # noqa: B009 - `threading.Condition` uses it too
-        if self.owner < 0 or held() or not self.lock.acquire(blocking=False):
+        if os.getpid() != self.owner or held() or not self.lock.acquire(blocking=False):
             return
         try:
             self.collect()
@@ -474,7 +446,7 @@ class Queue:
     def finish(self) -> None:
         """Wait for the device for the last time, and refuse later use. Failures are warnings: closing continues."""
         try:
-            if self.owner >= 0:
+            if os.getpid() == self.owner:
                 self.synchronize()
         except TaichiRuntimeError as error:
             warnings.warn(str(error), ShadesmithWarning, stacklevel=4)
@@ -487,7 +459,7 @@ class Queue:
         """Run the deferred actions and destroy the queue's objects."""
         lib, null = self.api.lib, self.api.ffi.NULL
         with self.lock:
-            self.commands = self.slot = self.lone = None
+            self.commands = self.slot = None
             while self._retiring:
                 self._retiring.popleft()[1]()
         lib.vkDestroySemaphore(self.device, self._semaphore[0], null)

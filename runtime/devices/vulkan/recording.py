@@ -46,11 +46,10 @@ class Tape:
         """The owner of the memory for arguments."""
         return self
 
-    def record(self, launches: Sequence[Launch], is_last: bool, is_first: bool = False) -> None:
+    def record(self, launches: Sequence[Launch], is_last: bool) -> None:
         """Record launches, with a barrier before a launch that depends on another since the last barrier.
 
-        is_last: make their writes visible to the host. is_first: they follow a batch of the queue, which ends with a
-        barrier. The caller holds the lock.
+        is_last: make their writes visible to the host. The caller holds the lock.
         """
         sizes = [program.indirect_bytes for program in (launch.program for launch in launches)]
         self._reserve(sum(-(-size // ARGUMENT_ALIGNMENT) * ARGUMENT_ALIGNMENT for size in sizes))
@@ -62,7 +61,7 @@ class Tape:
             waits = number == 0 or any(other >= ready for other in before)
             if waits:
                 ready = number
-            self.recorded = int(waits and not (is_first and number == 0))  # 0: no barrier before its first task
+            self.recorded = int(waits)  # 0: no barrier before its first task
             program = self._programs.get(launch.program)
             if program is None:
                 program = self._programs[launch.program] = launch.program.onto(self)
@@ -71,10 +70,6 @@ class Tape:
             program.arguments[:] = launch.arguments
             program.submit_held(launch.counts)  # copies the arguments
         self._queue.end_tape(self.handle, is_last)
-
-    def forget_programs(self) -> None:
-        """Drop the programs, whose launches are recorded: for one whose own program has the tape."""
-        self._programs.clear()
 
     def offer(self) -> None:
         """Do nothing: `VulkanProgram.submit_held` calls this after many commands."""
@@ -101,7 +96,7 @@ class VulkanRecording:
         self._whole: Submission | None = None
         """The submission of all command buffers, until one is replaced."""
         self._names = list(dict.fromkeys(launch.program.name for launch in launches))
-        finalize(self, give_back, queue, memory, self._all).atexit = False
+        finalize(self, _give_back, queue, memory, self._all).atexit = False
 
     def update(self, number: int, launch: Launch) -> None:
         """Replace a launch; its command buffer is recorded again before the next run."""
@@ -155,9 +150,7 @@ class VulkanRecording:
         return tape
 
 
-def give_back(queue: Queue, memory: Memory, tapes: list[Tape]) -> None:
-    """Free command buffers and the memory of their arguments, once the device has finished with them."""
-
+def _give_back(queue: Queue, memory: Memory, tapes: list[Tape]) -> None:
     def destroy() -> None:
         queue.free_commands([tape.handle for tape in tapes])
         for tape in tapes:

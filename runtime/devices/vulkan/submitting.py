@@ -49,15 +49,13 @@ def make_submitter(
     tasks: Sequence[TaskPipeline],
     bind_textures: Callable[[Any], None] | None,
     null: Any,
-    keep: Callable[[Sequence[int]], bool] | None = None,
 ) -> Submit:
     """Return `submit_held(counts)`, which records all tasks; the caller has held the lock since it packed arguments.
 
-    functions: of the driver, for barriers, push constants, pipelines and dispatches. keep: lets the queue keep a launch
-    that begins a batch (`lone_launches.py`). For one parallel loop in groups of 128:
+    functions: of the driver, for barriers, push constants, pipelines and dispatches. For one parallel loop in groups
+    of 128:
 
         def submit_held(counts):
-            if queue.commands is None and keep(counts): return
             commands = queue.commands or begin()
             push(commands, layout, 32, 0, 12, values)
             recorded = queue.recorded
@@ -88,14 +86,12 @@ def make_submitter(
         "memory": queue.barrier,
         "null": null,
         "remember": queue.recent.append,
-        "keep": keep,
         "kernel": kernel,
         **{f"p{index}": task.pipeline for index, task in enumerate(tasks)},
         **{f"fewer{index}": task.fewer for index, task in enumerate(tasks)},
     }
     shapes = tuple(_shape(task) for task in tasks)
-    stores, has_textures = arguments.store is not None, bind_textures is not None
-    exec(_code_of(shapes, arguments.size_bytes, stores, has_textures, keep is not None), namespace)  # noqa: S102
+    exec(_code_of(shapes, arguments.size_bytes, arguments.store is not None, bind_textures is not None), namespace)  # noqa: S102
     submit: Submit = namespace.pop("submit_held")  # else it would be in a reference cycle with its namespace
     return submit
 
@@ -109,11 +105,10 @@ def _shape(task: TaskPipeline) -> Shape:
 
 
 @lru_cache(256)
-def _code_of(shapes: tuple[Shape, ...], push_bytes: int, stores: bool, has_textures: bool, keeps: bool) -> CodeType:
+def _code_of(shapes: tuple[Shape, ...], push_bytes: int, stores: bool, has_textures: bool) -> CodeType:
     """Return the code that defines `submit_held`."""
     names = [f"c{index}" for index in range(len(shapes))]
-    lines = ["if queue.commands is None and keep(counts): return"] if keeps else []
-    lines.append("commands = queue.commands or begin()")
+    lines = ["commands = queue.commands or begin()"]
     if stores:
         lines += ["store()", "commands = queue.commands"]
     if push_bytes:
