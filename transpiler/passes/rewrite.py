@@ -2,7 +2,8 @@
 
 A rule is called for each statement of its class, after the operands are rewritten. It returns None to keep the
 statement, a value to use instead, or `DROPPED` to drop a statement without a value. It may emit statements before that.
-One walk is enough, since a value is defined before its uses.
+One walk is enough, since a value is defined before its uses. Passes that only add statements, such as checks, use
+`surround`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, ClassVar
 
 from ..errors import NOWHERE
 from ..ir.builder import Builder
-from ..ir.nodes import RESOLVERS, Block, Effect, Statement
+from ..ir.nodes import RESOLVERS, Block, Effect, Statement, blocks
 from ..ir.statements import ArgLoad, Const, LoopIndex
 from ..ir.tasks import Kernel
 
@@ -140,3 +141,29 @@ def transfer_name(old: Statement, new: Statement) -> None:
     if old.hint is not None and new.hint is None:
         new.hint = old.hint
     new.copies = max(new.copies, old.copies)
+
+
+Adder = Callable[[Builder, Statement], None]
+"""Adds statements for one statement."""
+
+
+def surround(block: Block, before: Adder | None = None, after: Adder | None = None) -> bool:
+    """Let functions add statements before and after each statement of a block, inner blocks first.
+
+    Returns: whether they added any.
+    """
+    builder = Builder(Block())
+    changed = False
+    for statement in block.statements:
+        for inner in blocks(statement):
+            changed |= surround(inner, before, after)
+        count = len(builder.block.statements)
+        builder.location = statement.location
+        if before is not None:
+            before(builder, statement)
+        builder.add(statement)
+        if after is not None:
+            after(builder, statement)
+        changed |= len(builder.block.statements) > count + 1
+    block.statements = builder.block.statements
+    return changed

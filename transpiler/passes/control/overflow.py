@@ -17,12 +17,13 @@ from functools import reduce
 import numpy as np
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Statement, blocks
+from ...ir.nodes import Statement
 from ...ir.ops import OPS
 from ...ir.statements import Assert, AtomicOp, Cast, MatrixElement, Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, Type, element_of, f32, i32, promote, u32
 from ..context import PassContext
+from ..rewrite import surround
 
 TITLES = {"add": "Addition", "sub": "Subtraction", "mul": "Multiplication", "pow": "Power", "shl": "Shift left"}
 """Operations of two operands that may overflow: Taichi's name."""
@@ -44,30 +45,17 @@ Condition = Callable[[Builder, Values], Statement]
 
 def overflow(kernel: Kernel, context: PassContext) -> bool:
     """Insert an Assert of kind "overflow" at each operation that may overflow, under `check_overflow`."""
-    changed = [_insert_checks(root) for root in kernel.roots()] if context.options.check_overflow else []
+    roots = kernel.roots() if context.options.check_overflow else ()
+    changed = [surround(root, before=_check_value, after=_check_atomic) for root in roots]
     return any(changed)
 
 
-def _insert_checks(block: Block) -> bool:
-    builder = Builder(Block())
-    changed = False
-    for statement in block.statements:
-        for inner in blocks(statement):
-            changed |= _insert_checks(inner)
-        count = len(builder.block.statements)
-        builder.location = statement.location
-        if isinstance(statement, AtomicOp):
-            builder.add(statement)
-            _check_atomic(builder, statement)
-        else:
-            if isinstance(statement, Operation):
-                _check_operation(builder, statement)
-            elif isinstance(statement, Cast) and not statement.bits:
-                _check_cast(builder, statement)
-            builder.add(statement)
-        changed |= len(builder.block.statements) > count + 1
-    block.statements = builder.block.statements
-    return changed
+def _check_value(builder: Builder, value: Statement) -> None:
+    """Check an operation or a cast from its operands."""
+    if isinstance(value, Operation):
+        _check_operation(builder, value)
+    elif isinstance(value, Cast) and not value.bits:
+        _check_cast(builder, value)
 
 
 def _are_integers(*types: Scalar) -> bool:
@@ -100,8 +88,10 @@ def _check_operation(builder: Builder, operation: Operation) -> None:
             _check(builder, values, condition_of, f"{what} overflow detected: {shown} does not fit {kind}")
 
 
-def _check_atomic(builder: Builder, atomic: AtomicOp) -> None:
+def _check_atomic(builder: Builder, atomic: Statement) -> None:
     """Check the result of an atomic from its old value."""
+    if not isinstance(atomic, AtomicOp):
+        return
     assert atomic.type is not None
     kind = element_of(atomic.type)
     if atomic.op in TITLES and _are_integers(kind):

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from ...errors import SourceLocation
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Statement, blocks
+from ...ir.nodes import Statement
 from ...ir.statements import Alloca, AtomicOp, Notice, Operation, base_pointer
 from ...ir.tasks import Kernel
 from ..context import PassContext
+from ..rewrite import surround
 from .overflow import SHAPED, TITLES, integers_of, overflows
 
 ROOT = Path(__file__).parents[3]
@@ -29,29 +30,19 @@ def overflow_notices(kernel: Kernel, context: PassContext) -> bool:
     """Insert a Notice at each operation that may overflow, under `debug` without `check_overflow`."""
     if not context.options.debug or context.options.check_overflow:
         return False
-    changed = [_insert_notices(root) for root in kernel.roots()]
+    changed = [surround(root, before=_tell_before, after=_tell_after) for root in kernel.roots()]
     return any(changed)
 
 
-def _insert_notices(block: Block) -> bool:
-    builder = Builder(Block())
-    changed = False
-    for statement in block.statements:
-        for inner in blocks(statement):
-            changed |= _insert_notices(inner)
-        count = len(builder.block.statements)
-        builder.location = statement.location
-        if isinstance(statement, AtomicOp):
-            builder.add(statement)
-            if isinstance(base_pointer(statement.pointer), Alloca):
-                _notice(builder, statement, statement.op, [statement, statement.value])
-        else:
-            if isinstance(statement, Operation):
-                _notice(builder, statement, statement.op, statement.operands)
-            builder.add(statement)
-        changed |= len(builder.block.statements) > count + 1
-    block.statements = builder.block.statements
-    return changed
+def _tell_before(builder: Builder, operation: Statement) -> None:
+    if isinstance(operation, Operation):
+        _notice(builder, operation, operation.op, operation.operands)
+
+
+def _tell_after(builder: Builder, update: Statement) -> None:
+    """Look at the update of a local variable, whose value is the old one."""
+    if isinstance(update, AtomicOp) and isinstance(base_pointer(update.pointer), Alloca):
+        _notice(builder, update, update.op, [update, update.value])
 
 
 def _notice(builder: Builder, statement: Statement, name: str, values: list[Statement]) -> None:

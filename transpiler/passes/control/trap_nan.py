@@ -14,12 +14,13 @@ from functools import reduce
 import numpy as np
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Statement, blocks
+from ...ir.nodes import Statement
 from ...ir.ops import OPS
 from ...ir.statements import Assert, Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, element_of
 from ..context import PassContext
+from ..rewrite import surround
 
 HARMLESS = frozenset({"neg", "abs", "min", "max", "select", "floor", "ceil", "round", "trunc", "transpose"})
 """Operations on floats whose result is a NaN only if an operand is."""
@@ -27,31 +28,18 @@ HARMLESS = frozenset({"neg", "abs", "min", "max", "select", "floor", "ceil", "ro
 
 def trap_nan(kernel: Kernel, context: PassContext) -> bool:
     """Insert an Assert behind each operation on floats, under `trap_nan`."""
-    changed = [_insert_checks(root) for root in kernel.roots()] if context.options.trap_nan else []
+    changed = [surround(root, after=_check) for root in kernel.roots()] if context.options.trap_nan else []
     return any(changed)
-
-
-def _insert_checks(block: Block) -> bool:
-    builder = Builder(Block())
-    changed = False
-    for statement in block.statements:
-        for inner in blocks(statement):
-            changed |= _insert_checks(inner)
-        builder.location = statement.location
-        builder.add(statement)
-        if isinstance(statement, Operation) and statement.op not in HARMLESS and _is_float(statement):
-            _check(builder, statement)
-            changed = True
-    block.statements = builder.block.statements
-    return changed
 
 
 def _is_float(value: Statement) -> bool:
     return isinstance(value.type, (Scalar, Tensor)) and element_of(value.type).is_float
 
 
-def _check(builder: Builder, operation: Operation) -> None:
-    """Add the Assert that an operation makes no NaN of other numbers."""
+def _check(builder: Builder, operation: Statement) -> None:
+    """Add the Assert that an operation on floats makes no NaN of other numbers."""
+    if not isinstance(operation, Operation) or operation.op in HARMLESS or not _is_float(operation):
+        return
     allowed = builder.op("logical_not", _any_nan(builder, operation))
     for operand in filter(_is_float, operation.operands):
         allowed = builder.op("logical_or", allowed, _any_nan(builder, operand))
