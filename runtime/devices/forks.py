@@ -1,4 +1,7 @@
-"""Lets a forked child of a process that used Vulkan end: the driver's threads are only in the parent.
+"""What a forked child may not do with a GPU of its parent, and how a child of a process that used Vulkan ends.
+
+The driver's threads are only in the parent. CUDA refuses every call in the child, NVIDIA's Vulkan driver opens no
+device there, lavapipe does; errors of both then say why.
 
 lavapipe (Mesa 22.3) registers a function with `exit` that stops its threads and waits until they have ended. In a child
 they do not exist, and `exit` waits for ever, whatever the child did. So it registers functions of its own, which run
@@ -10,7 +13,23 @@ from __future__ import annotations
 import ctypes
 import os
 
+REASON = "this process was forked from one that uses a {api} device, which drivers do not survive"
+HINT = "start processes by `spawn` or `forkserver`, or use `ti.init(arch=ti.cpu)` in the child"
+
+_users: dict[str, int] = {}
+"""The process that opened a device of an API first: this one, or one that it was forked from."""
+
 _is_watched = False
+
+
+def note_use(api: str) -> None:
+    """Record that this process has opened a device of an API ("CUDA")."""
+    _users.setdefault(api, os.getpid())
+
+
+def inherited(api: str) -> str | None:
+    """Return what is wrong if this process was forked from one that had opened a device of an API, else None."""
+    return None if _users.get(api, os.getpid()) == os.getpid() else REASON.format(api=api)
 
 
 def end_children_at_once() -> None:

@@ -26,6 +26,7 @@ from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...locks import new_lock
 from ...store.store import Store
 from ..device import Launch, OutOfMemory, format_size
+from ..forks import HINT, inherited, note_use
 from ..stored_sources import store_sources
 from ..textures import TextureMemory, TextureSpec
 from .capabilities import PORTABLE
@@ -456,6 +457,9 @@ class CudaDevice:
 
     def describe(self, error: Exception) -> TaichiRuntimeError:
         """Return the error that names the kernels launched last; CUDA does not report which of them failed."""
+        reason = inherited("CUDA")
+        if reason is not None:
+            return TaichiRuntimeError(f"{reason} (CUDA reports {error})", HINT)
         kernels = ", ".join(f"`{name}`" for name in dict.fromkeys(reversed(self.recent))) or "none yet"
         message = f"CUDA reports {error} on GPU {self.index}. Kernels launched last, newest first: {kernels}."
         hint = None
@@ -541,9 +545,12 @@ def open_device(
         cupy.cuda.runtime.free(0)  # creates the context, which loading a kernel needs
         is_second = bool(OPENED - {number})
         device = CudaDevice(cupy, driver, number, sources, store, task_graphs)
+        note_use("CUDA")
         if is_second:
             cupy.cuda.Device(before).use()
         return device
     except cupy.cuda.runtime.CUDARuntimeError as error:
         _require_driver()
-        raise TaichiRuntimeError(f"No CUDA device can be opened: {error}. {INSTALL_HINT}") from error
+        reason = inherited("CUDA")
+        hint = INSTALL_HINT if reason is None else f"{reason}: {HINT}"
+        raise TaichiRuntimeError(f"No CUDA device can be opened: {error}. {hint}") from error

@@ -16,6 +16,7 @@ from ....transpiler.errors import TaichiRuntimeError
 from ...store.compiler_files import find_program
 from ...store.store import Store
 from ..device import Allocation, Launch
+from ..forks import HINT, inherited, note_use
 from ..textures import TextureMemory, TextureSpec
 from ..timer import Timer
 from .glslang import INSTALL_HINT, LINES_AND_SOURCE, WHOLE_SOURCE, Glslang, find_tool, run_tool
@@ -308,7 +309,15 @@ def open_device(
     except BaseException:
         instance.close()
         raise
-    return VulkanDevice(api, instance, adapter, force_staging, sources, store, optimize)
+    try:
+        device = VulkanDevice(api, instance, adapter, force_staging, sources, store, optimize)
+    except TaichiRuntimeError as error:
+        reason = inherited("Vulkan")
+        if reason is None:
+            raise
+        raise TaichiRuntimeError(f"{error}: {reason}", HINT) from error
+    note_use("Vulkan")
+    return device
 
 
 _resident: tuple[tuple[int, object], Instance] | None = None

@@ -20,6 +20,7 @@ from weakref import WeakSet
 
 from ....transpiler.errors import ShadesmithWarning, TaichiRuntimeError
 from ...locks import new_lock
+from ..forks import HINT, REASON
 from .instance import Adapter, Api
 
 BATCH = 64
@@ -259,11 +260,9 @@ class Queue:
         """Raise TaichiRuntimeError if the device cannot be used: lost, closed, or owned by a parent process."""
         if os.getpid() == self.owner:
             return
-        raise TaichiRuntimeError(
-            self._refusal
-            or "this process was forked from one that uses a Vulkan device, which drivers do not survive: "
-            "call `ti.init` in the child before any use, or start processes by `spawn`"
-        )
+        if self._refusal:
+            raise TaichiRuntimeError(self._refusal)
+        raise TaichiRuntimeError(REASON.format(api="Vulkan"), HINT)
 
     def open_commands(self) -> Any:
         """Return the open command buffer, with a barrier after all earlier commands. The lock must be held."""

@@ -127,9 +127,13 @@ THREADS = """
         thread.join()
 """
 POOLS = """
-    for method in ("spawn", "forkserver") + (("fork",) if SURVIVES or NAME == "vulkan" else ()):
+    for method in ("spawn", "forkserver", "fork"):
         with multiprocessing.get_context(method).Pool(2) as pool:
-            assert pool.map(task, [1, 2, 3]) == [10_000, 20_000, 30_000], method
+            try:
+                assert pool.map(task, [1, 2, 3]) == [10_000, 20_000, 30_000], method
+                assert method != "fork" or NAME != "cuda"
+            except RuntimeError as error:  # lavapipe opens a device in such a child, NVIDIA's drivers do not
+                assert method == "fork" and not SURVIVES and "forked" in str(error), error
 """
 
 
