@@ -6,6 +6,8 @@ Guards are address space without memory, where every access is a fault; `kernel_
 names the kernel and the array. The padding is memory that nobody reads: indices that miss by an element, a row or a
 plane of an array do no harm, as in programs that rely on it. Untouched padding costs no memory.
 
+Arrays start in different cache lines of a page (`SHIFTS`).
+
 Where the system gives no such memory (other systems, limits of address space, very many arrays), an allocation has
 padding only.
 """
@@ -18,6 +20,7 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from functools import cache
+from itertools import cycle
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
@@ -37,6 +40,13 @@ GUARDED = 2048
 """Number of allocations with guards; `GUARDS` of `kernel_signals.c`."""
 HUGE_PAGE, HUGE_FROM, MADV_HUGEPAGE = 1 << 21, 1 << 22, 14
 """Allocations from `HUGE_FROM` on get large pages, as NumPy's have [bytes]."""
+SHIFTS = (0, 2048, 1024, 3072, 512, 2560, 1536, 3584)
+"""Where allocations of more than a page start, one after the other, from the begin of a page [bytes].
+
+Caches and queues of stores select by the last 12 bits of an address. If all arrays start at the begin of a page, then
+elements of the same index are in one set of the first cache (a sum of 19 arrays takes 15.4 ms in place of 4.1, AMD
+Zen 4), and on Intel a load of `u[i, j + 1]` waits for the store to `w[i, j]` before it (4K aliasing in its
+optimization manual)."""
 PROT_NONE, PROT_READ_AND_WRITE = 0, 3
 MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE, MAP_FAILED = 0x2, 0x20, 0x4000, ctypes.c_void_p(-1).value
 PAGESIZE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -62,6 +72,7 @@ class Guards:
     table: of (low, first, end, high) by number: the guards are [low, first) and [end, high). The fault handler
       reads it.
     mappings: what has the guards, by number.
+    shifts: where in its page the next allocation starts.
     unmap: removes a mapping; the fault handler's own function once that is loaded.
     """
 
@@ -69,6 +80,7 @@ class Guards:
         self.table = table
         self.free = list(range(len(table) - 1, -1, -1))
         self.mappings: WeakValueDictionary[int, Mapping] = WeakValueDictionary()
+        self.shifts = cycle(SHIFTS)
         self.unmap: Unmapper = self._unmap
         self._pool: deque[Region] = deque()
 
@@ -188,15 +200,16 @@ def _map_region(guards: Guards, guard: int, data_bytes: int) -> Region | None:
     base = calls.mmap(None, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
     if base is None or base == MAP_FAILED:
         return None
-    start = _up(base + GUARD + padding, unit)
-    first, end = start - padding, start + data_bytes + padding
+    page = _up(base + GUARD + padding, unit)
+    first, end = page - padding, page + data_bytes + padding + PAGESIZE  # a page for the shift
     if calls.mprotect(first, end - first, PROT_READ_AND_WRITE):
         calls.munmap(base, total)
         return None
     if unit == HUGE_PAGE:
-        calls.madvise(start, data_bytes, MADV_HUGEPAGE)
+        calls.madvise(page, data_bytes, MADV_HUGEPAGE)
     guards.table[guard] = (base, first, end, base + total)
-    return guard, base, total, start, data_bytes
+    shift = next(guards.shifts) if data_bytes > PAGESIZE else 0
+    return guard, base, total, page + shift, data_bytes
 
 
 def lasting_memory(size_bytes: int) -> int:

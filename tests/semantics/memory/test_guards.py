@@ -130,6 +130,18 @@ def test_freed_memory_is_zero_when_it_is_used_again(cpu: None) -> None:
             del x
 
 
+def test_arrays_start_in_different_lines_of_a_page(cpu: None) -> None:
+    kernel_signals.guards.trim()
+    arrays = [ti.ndarray(ti.f32, size) for size in (100_000, 2_000_000) for _ in range(4)]
+    starts = sorted(x.allocation.address % guarded_memory.PAGESIZE for x in arrays)
+    assert len(set(starts)) == 8 and np.diff(starts).min() == 512
+    for x in arrays:
+        store_all(x, 0, x.shape[0])
+        assert (x.to_numpy() == 7).all()
+        store(x, x.shape[0] + 16_000)
+        store(x, -16_000)
+
+
 def test_reports_count_what_was_requested(cpu: None) -> None:
     used = kernel_device().used_bytes
     x = ti.ndarray(ti.f32, 1000)
