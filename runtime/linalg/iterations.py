@@ -1,7 +1,8 @@
-"""Conjugate gradients and iterative refinement in f64, for matrices and vectors of SciPy or, on a GPU, of CuPy.
+"""Conjugate gradients and iterative refinement, for matrices and vectors of SciPy or, on a GPU, of CuPy.
 
-Source: Hestenes and Stiefel, "Methods of Conjugate Gradients" (1952); Skeel, "Iterative refinement implies numerical
-stability for Gaussian elimination" (1980).
+Source: Hestenes and Stiefel, "Methods of Conjugate Gradients" (1952); Sleijpen and van der Vorst, "Reliable updated
+residuals in hybrid Bi-CG methods" (1996); Skeel, "Iterative refinement implies numerical stability for Gaussian
+elimination" (1980).
 """
 
 from __future__ import annotations
@@ -9,28 +10,58 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+UPDATED_AFTER = 500
+"""Iterations in a narrow type after which the residual is computed anew; also where it is a hundredth of the last."""
+DRIFTED = 4.0
+"""How many times what the iterations say the square of the residual may be; then they go on in f64."""
 
-def conjugate_gradients(matrix: Any, b: Any, x: Any, tolerance: float, iterations: int) -> tuple[Any, bool]:
-    """Return x for matrix @ x = b, and whether its residual is below `tolerance` times the length of b.
 
-    x: where to begin; it is changed. It ends too where a matrix that is not positive definite allows no step.
+def conjugate_gradients(
+    wide: Any, narrow: Any, b: Any, x: Any, tolerance: float, iterations: int, dot: Callable[[Any, Any], Any]
+) -> tuple[Any, bool]:
+    """Return x for wide @ x = b, and whether its residual is below `tolerance` times the length of b.
+
+    wide, narrow: the matrix in f64, and in the type that most of the work is done in; they may be one object. b: in
+    f64. x: where to begin, in f64; it is changed. dot: sum of the products of two vectors.
+    In a narrower type the residual drifts, so that now and then it is computed anew in f64; where it has not become
+    less since then, as with matrices of a large condition, all goes on in f64. It ends too where a matrix that is not
+    positive definite allows no step.
     """
-    r = b - matrix @ x
-    p, old, goal = r.copy(), float(r @ r), tolerance * float(b @ b) ** 0.5
-    for _ in range(iterations):
-        if old**0.5 <= goal:
+    residual, goal = b - wide @ x, tolerance * float(dot(b, b)) ** 0.5
+    unit = float(abs(residual).max()) or 1.0  # so that squares are in the range of a narrow type
+    r = (residual / unit).astype(narrow.dtype)
+    p, part, scratch = r.copy(), r * 0, r * 0
+    old = last = float(dot(r, r))
+    for count in range(1, iterations + 1):
+        if old**0.5 * unit <= goal:
             break
-        along = matrix @ p
-        curvature = float(p @ along)
+        along = narrow @ p
+        curvature = float(dot(p, along))
         if not curvature:
             break
-        alpha = old / curvature
-        x += alpha * p
-        r -= alpha * along
-        new = float(r @ r)
-        p = r + new / old * p
+        step = old / curvature
+        part += times(p, step, scratch)
+        r -= times(along, step, scratch)
+        new = float(dot(r, r))
+        is_near = new**0.5 * unit <= goal or new < 1e-4 * last
+        if narrow is not wide and (is_near or count % UPDATED_AFTER == 0):
+            x += unit * part
+            residual = (b - wide @ x) / unit
+            r, said, new = residual.astype(r.dtype), new, float(dot(residual, residual))
+            if not new <= DRIFTED * said or new > last:
+                narrow, r, p, scratch = wide, residual, residual * 0, residual * 0  # it begins anew
+            part, last = r * 0, new
+        p *= new / old
+        p += r
         old = new
-    return x, old**0.5 <= goal
+    return x + unit * part, old**0.5 * unit <= goal
+
+
+def times(vector: Any, factor: float, target: Any) -> Any:
+    """Return factor * vector, in an array that is there already."""
+    target[...] = vector
+    target *= factor
+    return target
 
 
 def refined(matrix: Any, solve: Callable[[Any], Any], b: Any) -> Any:

@@ -55,8 +55,9 @@ def conjugate_gradients(
     out = ndarray(b.dtype, matrix.shape[1])
     with lent(b, out, *([] if x0 is None else [x0])) as (cupy, right, target, *start):
         begin = start[0].astype(np.float64) if start else cupy.zeros(matrix.shape[1], np.float64)
-        on_device = _matrix(cupy, copies, matrix, np.float64)
-        target[...], is_reached = iterate(on_device, right.astype(np.float64), begin, tolerance, iterations)
+        wide, narrow = (_matrix(cupy, copies, matrix, dtype) for dtype in (np.float64, matrix.dtype))
+        found, is_reached = iterate(wide, narrow, right.astype(np.float64), begin, tolerance, iterations, cupy.dot)
+        target[...] = found
     return out, is_reached
 
 
