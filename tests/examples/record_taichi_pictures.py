@@ -1,9 +1,11 @@
-"""Records what Taichi's examples draw and print with Taichi itself, for `test_all_taichi_examples.py`.
+"""Records what Taichi's examples draw, print and write with Taichi itself, for `test_all_taichi_examples.py`.
 
     python tests/examples/record_taichi_pictures.py OUT.json [PROGRAM ...]      # with a Python that has Taichi
 
 Each program runs in a process of its own, without a window, for three frames; those with `ti.ui.Window` for one, since
-Taichi 1.7.4 crashes at the second without a display. Of the last frame 16 x 16 means of its colours are kept.
+Taichi 1.7.4 crashes at the second without a display. Of the last frame 16 x 16 means of its colours are kept; of programs
+that draw none the same of their figures and pictures, the means of the columns of a PLY file, and what they print. For all
+of them the Python needs matplotlib below 3.9, Pillow, SciPy, OpenCV and pycairo, and the path `ffmpeg`.
 """
 
 from __future__ import annotations
@@ -23,8 +25,10 @@ import numpy as np
 
 CELLS = 16
 FRAMES, FRAMES_OF_WINDOWS = 3, 1
-PATIENCE = 200
+PATIENCE = 1500
 """[s] for a program."""
+SINGLE = ("rendering/sdf_renderer.py",)
+"""Programs of which one frame is recorded: ten paths of each pixel take minutes."""
 
 
 def thumbnail(pixels: Any) -> np.ndarray:
@@ -33,6 +37,36 @@ def thumbnail(pixels: Any) -> np.ndarray:
     cells = [[pixels[a : max(b, a + 1), c : max(d, c + 1)].reshape(-1, 3).mean(0) for c, d in zip(columns, columns[1:])]
              for a, b in zip(rows, rows[1:])]  # fmt: skip
     return np.array(cells).round().astype(np.uint8)
+
+
+def traces(folder: Path, printed: str) -> dict[str, Any]:
+    """Return what a program without frames left: figures, a picture or numbers in its folder, and lines."""
+    from PIL import Image
+
+    figures = {path.stem: encoded(np.load(path)) for path in sorted((folder / "figures").glob("*.npy"))}
+    tables, pictures = sorted(folder.glob("*.ply")), sorted((folder / "results").rglob("*.png"))
+    found: dict[str, Any] = {"figures": figures} if figures else {}
+    if tables:
+        found["columns"] = means_of_columns(tables[0])
+    if pictures:
+        found["picture"] = encoded(thumbnail(np.asarray(Image.open(pictures[0]).convert("RGB"))))
+    lines = [line for line in printed.splitlines() if not re.match(r"\[(Taichi|[IWE] )", line)]
+    return {**found, "lines": lines[:200]}
+
+
+def encoded(thumb: np.ndarray) -> str:
+    """Return a thumbnail as text."""
+    return base64.b64encode(thumb.tobytes()).decode()
+
+
+def means_of_columns(path: Path) -> dict[str, float]:
+    """Return the mean of each property of the vertices of a PLY file of numbers."""
+    types = {"float": "<f4", "double": "<f8", "int": "<i4", "uchar": "u1"}
+    header, _, body = path.read_bytes().partition(b"end_header\n")
+    vertices = header.decode().partition("element vertex ")[2].partition("element")[0]
+    columns = re.findall(r"property (\w+) (\w+)", vertices)
+    table = np.frombuffer(body, [(name, types[kind]) for kind, name in columns], int(vertices.split()[0]))
+    return {name: float(table[name].mean()) for _, name in columns}
 
 
 def run(out: str, frames: int, program: str) -> None:
@@ -98,21 +132,26 @@ def record(folder: Path, program: str) -> dict[str, Any]:
     """Return what is recorded of a program, nothing if Taichi cannot run it here."""
     text = (folder / program).read_text()
     is_window = "ui.Window" in text and "ti.GUI(" not in text
-    frames = FRAMES_OF_WINDOWS if is_window else FRAMES
+    frames = FRAMES_OF_WINDOWS if is_window or program in SINGLE else FRAMES
+    arch = "vulkan" if is_window and "real_func" not in program else "x64"  # Taichi has real functions on CPUs alone
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch, "picture.npy")
         command = [sys.executable, __file__, "--run", str(out), str(frames), str(folder / program)]
-        environment = {**os.environ, "TI_ARCH": "vulkan" if is_window else "x64", "MPLBACKEND": "Agg"}
+        environment = {**os.environ, **saving_figures(Path(scratch)), "TI_ARCH": arch}
         try:
             done = subprocess.run(command, cwd=scratch, env=environment, capture_output=True, text=True,
                                   timeout=PATIENCE, stdin=subprocess.DEVNULL)  # fmt: skip
         except subprocess.TimeoutExpired:
             return {}
         if out.exists():
-            thumb = np.load(out)
-            return {"frame": frames, "thumbnail": base64.b64encode(thumb.tobytes()).decode()}
-        lines = [line for line in done.stdout.splitlines() if not re.match(r"\[(Taichi|[IWE] )", line)]
-        return {"lines": lines[:200]} if done.returncode == 0 else {}
+            return {"frame": frames, "thumbnail": encoded(np.load(out))}
+        return traces(Path(scratch), done.stdout) if done.returncode == 0 else {}
+
+
+def saving_figures(folder: Path) -> dict[str, str]:
+    """Return the variables by which a program's figures are saved below a folder."""
+    path = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(Path(__file__).parent))))
+    return {"PYTHONPATH": path, "MPLBACKEND": "module://saved_figures", "SAVED_FIGURES": str(folder / "figures")}
 
 
 def main() -> None:
