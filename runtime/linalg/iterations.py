@@ -47,8 +47,8 @@ def conjugate_gradients(
         if narrow is not wide and (is_near or count % UPDATED_AFTER == 0):
             x += unit * part
             residual = (b - wide @ x) / unit
-            r, said, new = residual.astype(r.dtype), new, float(dot(residual, residual))
-            if not new <= DRIFTED * said or new > last:
+            r, reported, new = residual.astype(r.dtype), new, float(dot(residual, residual))
+            if not new <= DRIFTED * reported or new > last:
                 narrow, r, p, scratch = wide, residual, residual * 0, residual * 0  # it begins anew
             part, last = r * 0, new
         p *= new / old
