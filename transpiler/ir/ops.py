@@ -451,7 +451,7 @@ OPS: dict[str, Op] = {
 `biased_min` and `biased_max` are `min` and `max` of integers with inverted sign bits (`passes/target/minima.py`).
 `lowest_bit` is `x & 1`, extracted (`passes/target/lowest_bits.py`).
 `normal_rsqrt`, `normal_sqrt` and `normal_reciprocal` are `rsqrt`, `sqrt` and `1 / x` of an f32 that is no subnormal
-number (`passes/target/normal_numbers.py`).
+number, or counts as 0 if it is (`passes/target/normal_numbers.py`).
 """
 
 WRAPPING: dict[str, str] = {name: f"wrapping_{name}" for name in ("add", "sub", "mul", "neg")}

@@ -5,22 +5,26 @@
     $5 = rsqrt $4             ->    $5 = normal_rsqrt $4    (CUDA C: `rsqrt.approx.ftz.f32`)
 
 `rsqrtf` scales a subnormal number before its instruction, and the result after it: a comparison and two products of 17
-instructions that a pair of bodies takes. So do `sqrtf` and `1 / x` with `fast_math`, where only
-loops wait for them. A square to which a program adds a
-softening is never so small. The bits of the result are the same, but for reciprocals of numbers beyond 2^126, which are
-0.
+instructions that a pair of bodies takes. A square to which a program adds a softening is never so small, and the bits
+of the result are the same. So are those of `sqrtf`, with `fast_math` in loops and in functions that they call: nothing
+else waits for arithmetic.
+
+There `1 / x` takes the one instruction whatever x is: three instructions in place of nine. It is infinite for subnormal
+numbers and 0 beyond 2^126, as NVIDIA's Vulkan driver has it.
 """
 
 from __future__ import annotations
 
 from math import inf, sqrt
 
+from ...ir.functions import called
 from ...ir.nodes import Statement, blocks, walk
-from ...ir.statements import Const, Operation, is_const, repeats
+from ...ir.statements import Const, Operation, RangeFor, While, is_const
 from ...ir.tasks import Kernel
 from ...ir.types import element_of, f32
 from ..context import PassContext
 
+LOOPS = (RangeFor, While)
 LEAST = 2.0**-126
 """The smallest normal number."""
 NEVER_NEGATIVE = frozenset({"abs", "exp", "norm"})
@@ -30,14 +34,15 @@ ROUNDING = 1 - 2.0**-20
 
 
 def normal_numbers(kernel: Kernel, context: PassContext) -> bool:
-    """Replace roots and reciprocals of numbers that are certainly normal."""
+    """Replace roots of numbers that are certainly normal, and reciprocals."""
     if not context.capabilities.slow_subnormals:
         return False
     known: dict[Statement, float] = {}
     in_loops: set[Statement] = set()
     if context.options.fast_math:
-        loops = [s for task in kernel.tasks for s in walk(task.body) if repeats(s)]
-        in_loops = {statement for loop in loops for body in blocks(loop) for statement in walk(body)}
+        loops = [body for root in kernel.roots() for s in walk(root) if isinstance(s, LOOPS) for body in blocks(s)]
+        outer = [*loops, *(function.body for function in called(*loops))]
+        in_loops = {statement for body in outer for statement in walk(body)}
     changed = False
     for root in kernel.roots():
         for statement in walk(root):
@@ -47,14 +52,17 @@ def normal_numbers(kernel: Kernel, context: PassContext) -> bool:
 
 
 def _shorten(operation: Operation, is_in_loop: bool, known: dict[Statement, float]) -> bool:
-    """Make an operation the short one of normal numbers, if that is what it has; return whether it is."""
-    is_reciprocal = operation.op == "div" and is_const(operation.operands[0], 1)
-    is_root = operation.op == "rsqrt" or (operation.op == "sqrt" and is_in_loop)
+    """Make an operation the short one, if its operand allows it; return whether it is."""
     operand = operation.operands[-1]
-    if not (is_root or (is_reciprocal and is_in_loop)) or isinstance(operand, Const) or _least(operand, known) < LEAST:
+    if isinstance(operand, Const):
         return False
-    operation.op = "normal_reciprocal" if is_reciprocal else f"normal_{operation.op}"
-    operation.operands = [operand]
+    if is_in_loop and operation.op == "div" and is_const(operation.operands[0], 1):
+        operation.op, operation.operands = "normal_reciprocal", [operand]
+        return True
+    is_root = operation.op == "rsqrt" or (operation.op == "sqrt" and is_in_loop)
+    if not is_root or _least(operand, known) < LEAST:
+        return False
+    operation.op = f"normal_{operation.op}"
     return True
 
 
