@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda a1dcac14, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, cuda 057740a2, gradient_of_energy.py:10: energy_grad()
 
 #define BLOCK 128
 
@@ -15,6 +15,7 @@ __device__ inline float normal_rsqrt_f32(float x) {
 using vec2 = float2;
 
 __device__ inline vec2 &operator+=(vec2 &a, vec2 b) { return a = {a.x + b.x, a.y + b.y}; }
+__device__ inline vec2 &operator-=(vec2 &a, vec2 b) { return a = {a.x - b.x, a.y - b.y}; }
 __device__ inline float dot(vec2 a, vec2 b) { return a.x * b.x + a.y * b.y; }
 __device__ inline vec2 operator*(float a, vec2 b) { return {a * b.x, a * b.y}; }
 __device__ inline vec2 operator-(vec2 a, vec2 b) { return {a.x - b.x, a.y - b.y}; }
@@ -50,7 +51,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) energy_grad_0(const Args arg
         if (j != j_1) {
             vec2 r = x(j) - x(j_1);
             float inverse_root = normal_rsqrt_f32(dot(r, r) + 0.001f);
-            x_adj = x_adj - loss_grad_value * inverse_root * inverse_root * inverse_root * r;
+            x_adj -= loss_grad_value * inverse_root * inverse_root * inverse_root * r;
         }
     }
     x_grad(j) += x_adj;

@@ -236,3 +236,127 @@ def test_python_functions_run_once_for_each_iteration(target: str) -> None:
     run()
     first, second, third = out.to_numpy().tolist()
     assert (second - first, third - second) == (1, 1)
+
+
+OFFSETS = [ti.Vector([0, 1]), ti.Vector([1, 0]), ti.Vector([-1, 0]), ti.Vector([2, -1])]
+NEIGHBOURS = ((0, 1), (1, 0), (-1, 0), (0, -1))
+RATES = [0.1, 0.25, 1.0 / 3.0, -2.0]
+
+
+def test_list_of_vectors_or_of_numbers_is_a_constant_array_and_its_loop_stays(target: str) -> None:
+    x, y = ti.field(ti.f32, (6, 6)), ti.field(ti.f32, (6, 6))
+
+    @ti.kernel
+    def run():
+        for i, j in x:
+            for offset in ti.static(OFFSETS):
+                p = ti.Vector([i, j]) + offset
+                if 0 <= p[0] < 6 and 0 <= p[1] < 6:
+                    y[i, j] += x[p] * offset.x
+            for di, dj in ti.static(NEIGHBOURS):
+                if 0 <= i + di < 6 and 0 <= j + dj < 6:
+                    y[i, j] += 2.0 * x[i + di, j + dj]
+            for rate in ti.static(RATES):
+                y[i, j] += rate * x[i, j]
+                y[i, j] *= 0.5
+            for side in ti.static((-1, 1)):
+                y[i, j] += side * (i + side)
+
+    values = np.arange(36, dtype=np.float32).reshape(6, 6)
+    x.from_numpy(values)
+    run()
+    expected = np.zeros((6, 6), np.float32)
+    for i, j in np.ndindex(6, 6):
+        pairs = [(k, m, k) for k, m in ((int(o[0]), int(o[1])) for o in OFFSETS)]
+        for k, m, factor in (*pairs, *((k, m, 2) for k, m in NEIGHBOURS)):
+            if 0 <= i + k < 6 and 0 <= j + m < 6:
+                expected[i, j] += values[i + k, j + m] * np.float32(factor)
+        for rate in RATES:
+            expected[i, j] = (expected[i, j] + np.float32(rate) * values[i, j]) * np.float32(0.5)
+        expected[i, j] += 2
+    np.testing.assert_allclose(y.to_numpy(), expected, rtol=1e-6)
+    text = source(run)
+    for line in (
+        "const ivec2 OFFSETS[4] = {{0, 1}, {1, 0}, {-1, 0}, {2, -1}};",
+        "const int di[4] = {0, 1, -1, 0};",
+        "if (0 <= i + di[k] && i + di[k] < 6 && 0 <= j + dj[k] && j + dj[k] < 6) {",
+        "const float RATES[4] = {0.1f, 0.25f, 0.33333334f, -2.0f};",
+        "for (int side = -1; side < 2; side += 2) {",
+    ):
+        assert line in text, text
+
+
+def test_short_bodies_over_short_lists_are_written_out(target: str) -> None:
+    x = ti.field(ti.f32, 4)
+
+    @ti.kernel
+    def run():
+        for rate, shift in ti.static(((0.5, 1), (0.25, 3))):
+            x[shift] = rate
+
+    run()
+    np.testing.assert_array_equal(x.to_numpy(), np.float32([0, 0.5, 0, 0.25]))
+    assert "for" not in source(run).partition("void run_0")[2]
+
+
+def test_lists_that_need_one_number_or_one_type_are_unrolled(target: str) -> None:
+    x = ti.field(ti.f32, 8)
+    fields = [ti.field(ti.f32, 8), ti.field(ti.i32, 8)]
+
+    @ti.kernel
+    def run():
+        for i in x:
+            for exponent in ti.static((1, 2, 4)):
+                x[i] += float(i) ** exponent
+                x[i] -= 1.0
+            for number in ti.static((1, 2.5, 3)):
+                x[i] += number / 2
+                x[i] -= number // 2
+            for field in ti.static(fields):
+                field[i] = i
+                x[i] += field[i]
+
+    run()
+    i = np.arange(8, dtype=np.float32)
+    halves = sum(n / 2 - n // 2 for n in (1, 2.5, 3))
+    np.testing.assert_allclose(x.to_numpy(), i + i**2 + i**4 - 3 + halves + 2 * i, rtol=1e-6)
+    assert "fields_1(i)" in source(run)
+
+
+def test_lists_in_lists_and_break(target: str) -> None:
+    out = ti.field(ti.i32, 1)
+
+    @ti.kernel
+    def run():
+        total, k = 0, 5
+        for a in ti.static([3, 1, 4, 1, 5]):
+            for b, c in ti.static(NEIGHBOURS):
+                total += a * b + k * c
+                if total > 40:
+                    break
+                total += a
+        out[0] = total
+
+    run()
+    total = 0
+    for a in (3, 1, 4, 1, 5):
+        for b, c in NEIGHBOURS:
+            total += a * b + 5 * c
+            if total > 40:
+                break
+            total += a
+    assert out[0] == total
+
+
+def test_fields_in_lists_are_named_after_the_list(target: str) -> None:
+    levels = [ti.field(ti.f32, 8 >> level) for level in range(3)]
+
+    @ti.kernel
+    def restrict(level: ti.template()):
+        for i in levels[level]:
+            levels[level + 1][i // 2] += levels[level][i]
+
+    levels[1].fill(1.0)
+    restrict(1)
+    assert list(levels[2].to_numpy()) == [2.0, 2.0]
+    assert "(&levels_2(i >> 1), levels_1(i));" in restrict.source(1, arch=ti.cc)

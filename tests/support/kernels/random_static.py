@@ -9,9 +9,12 @@ from __future__ import annotations
 import random
 
 HEAD = """
+import numpy as np
 WEIGHTS = [0.5, 0.1, 0.25, 1.0 / 3.0, -2.0, 7.0]
 STEPS = [(0, 1), (2, -1), (1, 1), (-1, 0), (3, 2), (0, 0)]
 TABLE = ti.Matrix([[1, 2, 3], [4, 5, 6], [-7, 8, 9]])
+VECTORS = [ti.Vector([0, 1]), ti.Vector([-2, 3]), ti.Vector([1, 1]), ti.Vector([0, -1])]
+RATES = [ti.Vector([0.5, 0.1, 1.0 / 3.0]), ti.Vector([2.0, -0.7, 0.0]), ti.Vector([0.5, 7.0, 0.3])]
 
 
 @ti.func
@@ -35,7 +38,10 @@ def run(out: ti.types.ndarray(ti.f32, 2), data: ti.types.ndarray(ti.f32, 1), n: 
 CELLS = 5
 COLUMNS = 12
 RANGES = ("range(3)", "range(2)", "range(1)", "range(0)", "range(1, 4)", "range(-1, 2)", "range(3, 0, -1)",
-          "range(5, -2, -3)", "range(0, 6, 2)", "range(4)", "[1, 5, 2]")  # fmt: skip
+          "range(5, -2, -3)", "range(0, 6, 2)", "range(4)", "[1, 5, 2]", "(-1, 1)", "(3, 0, 4, 4, 1)", "[4, 2, 0]",
+          "np.array([2, 0, 1, 1])")  # fmt: skip
+LISTS = ("STEPS", "((1, 0), (0, 2), (3, 3), (0, 0), (1, 4))", "[(0, 1), (1, 0)]")
+"""Of pairs of integers, for two names or for one."""
 GROUPS = ("ti.grouped(ti.ndrange(2, 3))", "ti.grouped(ti.ndrange((-1, 1), (1, 3)))")
 PAIRS = (
     "ti.ndrange(2, 3)",
@@ -81,6 +87,9 @@ class RandomStatic:
         """Write a static loop of one or two axes."""
         mark = len(self.indices)
         self.count += 1
+        if self.random.random() < 0.25:
+            self.items(depth, mark)
+            return
         if self.random.random() < 0.15:
             self.line(depth, f"for I{self.count} in ti.static({self.random.choice(GROUPS)}):")
             self.line(
@@ -95,7 +104,7 @@ class RandomStatic:
             return
         if self.random.random() < 0.3:
             names = [f"i{self.count}", f"j{self.count}"]
-            over = self.random.choice(PAIRS)
+            over = self.random.choice((*PAIRS, *LISTS))
         else:
             names = [f"i{self.count}"]
             over = self.random.choice(RANGES)
@@ -103,6 +112,33 @@ class RandomStatic:
                 over = f"range({self.random.choice(self.indices)})"
         self.line(depth, f"for {', '.join(names)} in ti.static({over}):")
         self.body(depth, names, mark)
+
+    def items(self, depth: int, mark: int) -> None:
+        """Write a static loop over a list of vectors, of pairs or of floats."""
+        name, data = f"e{self.count}", "data[p]"
+        kind = self.random.choice(("vectors", "rates", "pairs", "floats"))
+        if kind == "vectors":
+            self.line(depth, f"for {name} in ti.static(VECTORS):")
+            self.line(depth + 1, f"b{self.count} = ti.Vector([p, q]) + {name}")
+            self.line(depth + 1, f"s += b{self.count}[0] * {data} + {name}.y")
+            self.line(depth + 1, f"q = (q + {name}[0] * 3 + b{self.count}.y) % 101")
+            self.body(depth, [f"{name}.x", f"{name}[1]"], mark)
+        elif kind == "rates":
+            self.line(depth, f"for {name} in ti.static(RATES):")
+            self.line(depth + 1, f"s += ({name} * {data}).sum()")
+            self.line(depth + 1, f"v[1] -= {name}.dot(ti.Vector([v[0], s, 1.0]))")
+            self.line(depth + 1, f"if {name}.x > {data}:")
+            self.line(depth + 2, self.random.choice(("break", f"s += {name}[1] * 0.5", "continue")))
+        elif kind == "pairs":
+            self.line(depth, f"for {name} in ti.static(STEPS):")
+            self.line(depth + 1, f"s += data[p + abs({name}[0])] * {name}[1]")
+            self.body(depth, [f"{name}[0]", f"{name}[1]"], mark)
+        else:
+            self.line(depth, f"for {name} in ti.static({self.random.choice(('WEIGHTS', '[0.1, 2.5, -0.3]'))}):")
+            self.line(depth + 1, f"s += {name} * {data}")
+            self.line(depth + 1, f"v[2] = v[2] * {name} + s / ({name} + 9.0)")
+            self.line(depth + 1, f"if {name} > {data}:")
+            self.line(depth + 2, f"v[3] += {name}")
 
     def body(self, depth: int, names: list[str], mark: int) -> None:
         """Write the statements of a loop. mark: number of indices outside."""

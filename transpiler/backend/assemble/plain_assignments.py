@@ -5,7 +5,7 @@
     v += w;
 
 In: a kernel in its final form. Out: operations on variables. A function that few statements use, where another does the
-same, is only one more to read.
+same, is only one more to read. Where a type has `+=` for other statements, `-=` is written too.
 """
 
 from __future__ import annotations
@@ -34,13 +34,15 @@ def plain_assignments(kernel: Kernel) -> frozenset[Statement]:
         load = store.value.operands[0]
         if isinstance(load, (LocalLoad, GlobalLoad)) and load.pointer is store.pointer:
             found[_key(store.value)].append((store.value, isinstance(store.pointer, Alloca)))
-    return frozenset(
-        operation
+    plain = {
+        operation: key
         for key, group in found.items()
         if len(group) <= FEW and all(is_variable for _, is_variable in group)
         for operation, _ in group
         if counts[key] > len(group) or (isinstance(operation.type, Tensor) and len(operation.type.shape) > 1)
-    )
+    }
+    compound = {key[1] for key, group in found.items() for operation, _ in group if operation not in plain}
+    return frozenset(operation for operation, (_, types) in plain.items() if types not in compound)
 
 
 def _key(operation: Operation) -> Key:

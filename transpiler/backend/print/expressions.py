@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...errors import InternalError
+from ...ir.constant_arrays import is_constant_array
 from ...ir.functions import Call, CallResult, Function, Reference
 from ...ir.nodes import Block, Statement
 from ...ir.ops import WRAPPING
@@ -477,7 +478,8 @@ def _matrix_element(e: Expressions, value: MatrixElement) -> Rendered:
 
 def _list_init(e: Expressions, value: ListInit) -> Rendered:
     assert value.type is not None
-    texts = [e.of(item).source for item in value.items]
+    is_nested = e.language.has_braces and is_constant_array(value)
+    texts = [e.of(item).initializer if is_nested else e.of(item).source for item in value.items]
     name = e.name_of_type(value.type)
     if e.language.braces_refuse_narrowing and isinstance(value.type, Scalar) and is_small(value.type):
         texts = [f"({name}){e.operand(item, UNARY)}" for item in value.items]

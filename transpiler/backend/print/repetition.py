@@ -58,8 +58,12 @@ def is_named(value: Statement) -> bool:
 
 
 def _is_word(value: Statement) -> bool:
-    """Return whether a value is named, or an element or member of what is named: `base.x`."""
+    """Return whether a value is named, or an element or member of what is named: `base.x`, `offset[k]`."""
     match value:
+        case ListItem(index=index):
+            return is_named(index)
+        case MatrixElement(value=ListItem(index=index), indices=indices):
+            return is_named(index) and all(isinstance(i, Const) for i in indices)
         case MatrixElement(value=inner, indices=indices):
             return is_named(inner) and all(isinstance(i, Const) for i in indices)
         case StructElement(value=inner):

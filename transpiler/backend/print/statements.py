@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ...errors import NOWHERE, InternalError, SourceLocation
+from ...ir.constant_arrays import is_constant_array
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Remark, Statement, operands
 from ...ir.statements import (
     Alloca,
     AtomicOp,
     Break,
-    Const,
     Continue,
     GlobalLoad,
     GlobalStore,
@@ -286,8 +286,7 @@ class Statements:
         name = self.name(value)
         kind = self.declared_type(value)
         if isinstance(value, ListInit):
-            is_constant = all(isinstance(item, Const) for item in value.items)
-            declared = f"{'const ' if is_constant else ''}{kind} {name}[{len(value.items)}]"
+            declared = f"{'const ' if is_constant_array(value) else ''}{kind} {name}[{len(value.items)}]"
             self.emit(f"{declared} = {rendered.initializer};", value.location)
         else:
             self.declare_value(kind, name, rendered.initializer, value.location)

@@ -26,11 +26,12 @@ from ...ir.statements import Array, ArrayShape, GlobalPtr, base_pointer
 from ...ir.textures import Texture
 from ...ir.types import Struct, Tensor, describe_type, element_of, i32, scalars_of
 from ...lang import struct as lang
+from ...lang.describe import is_described
 from ...lang.matrix import Matrix
 from ...lang.meshes import is_elements
 from ..context.context import Context, expression
 from ..context.local_lists import item_of_list
-from ..context.per_iteration import ArgumentNumber, PerIteration, contains_per_iteration, each
+from ..context.per_iteration import ArgumentNumber, PerIteration, are_vectors, contains_per_iteration, each
 from ..context.references import need_memory
 from ..context.reporter import COMPUTED_BY_PYTHON
 from ..context.runtime_values import LETTERS
@@ -116,8 +117,8 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
 
 
 def _named_item(context: Context, node: ast.Subscript, base: Any, index: Any, value: Any) -> Any:
-    """Return an item of a list, dict or NumPy array from outside the kernel; a number is named after both."""
-    if not is_number(value) or origin_in(value) is not None:
+    """Return an item of a list, dict or NumPy array from outside; numbers and arrays are named after both."""
+    if (not is_number(value) or origin_in(value) is not None) and not is_described(value):
         return value
     owner = node.value.id if isinstance(node.value, ast.Name) else getattr(node.value, "attr", "")
     is_own = isinstance(node.value, ast.Name) and context.frame.find(owner) is not None
@@ -127,6 +128,9 @@ def _named_item(context: Context, node: ast.Subscript, base: Any, index: Any, va
         return context.named(value, f"{owner}_{letter}", f"{ast.unparse(node.value)}.{letter}")
     items = list(map(str, indices))
     if not owner or is_own or not all(item.isidentifier() or item.isdecimal() for item in items):
+        return value
+    if not is_number(value):
+        context.dependencies.items.setdefault(id(value), "_".join([owner, *items]))
         return value
     note = f"{ast.unparse(node.value)}[{', '.join(map(repr, indices))}]"
     return context.named(value, "_".join([owner, *items]), note)
@@ -285,7 +289,11 @@ def _attribute_of_each(base: PerIteration, name: str) -> Any:
         return Method(base, name)
     if len(name) != 1:
         base.needs_one()
-    return each("", lambda item: getattr(item, name), base)
+    component: PerIteration = each("", lambda item: getattr(item, name), base)
+    letters = next((letters for letters in COMPONENTS if name in letters), "")
+    if letters and are_vectors(base):
+        component.form = ("component", base, letters.index(name))
+    return component
 
 
 def _check_own_list(context: Context, node: ast.Attribute) -> None:

@@ -18,8 +18,18 @@ from math import prod
 from typing import Any
 
 from ...errors import TaichiCompilationError
+from ...ir.constant_arrays import is_constant_array
 from ...ir.nodes import Block, Statement, walk
-from ...ir.statements import Cast, Const, ListInit, ListItem, LoopIndex, MatrixElement, MatrixInit, Operation, RangeFor
+from ...ir.statements import (
+    Cast,
+    Const,
+    ListItem,
+    LoopIndex,
+    MatrixElement,
+    MatrixInit,
+    Operation,
+    RangeFor,
+)
 from ...ir.types import Scalar, i32
 from ...lang.matrix import Vector
 from ..context.context import Context
@@ -32,6 +42,7 @@ from ..context.values import GroupedValue, NdrangeValue
 from ..source.named_numbers import plain
 from .expressions import bind_target
 from .statements import Completion, build_body, execute, leave_loop
+from .static_lists import StaticList, as_range, name_items, static_list
 
 FAULTS = (TaichiCompilationError, AttributeError, KeyError, AssertionError, TypeError, ValueError, IndexError)
 """What a body raises that cannot be built once; if it cannot be built at all, its unrolled form raises again."""
@@ -47,7 +58,12 @@ def build_static_loop(context: Context, node: ast.For) -> Completion:
     """Build a loop over `ti.static(...)`."""
     value = context.value(node.iter)
     location = context.builder.location = context.frame.location(node)
-    loop = _rolled_loop(context, node, value)
+    listed = None
+    if not context.options.unroll_static_loops and node not in context.unrolled and not _returns(node):
+        listed = static_list(context, node, value)
+        if (equal_steps := as_range(value, node.target)) is not None:
+            value, listed = equal_steps, None
+    loop = _rolled_loop(context, node, value, listed)
     if loop is None:
         return _unroll(context, node, value)
     loop.location = location
@@ -56,7 +72,7 @@ def build_static_loop(context: Context, node: ast.For) -> Completion:
         context.builder.block is context.kernel.body, [],
     )  # fmt: skip
     try:
-        done = _keep(context, node, static)
+        done = _keep(context, node, static, listed)
     except FAULTS as error:
         raise NeedsUnroll(node) from error
     context.builder.location = location
@@ -68,13 +84,15 @@ def build_static_loop(context: Context, node: ast.For) -> Completion:
 # --- kept -----------------------------------------------------------------------------------------------------------
 
 
-def _rolled_loop(context: Context, node: ast.For, value: Any) -> RangeFor | None:
-    """Return the loop, without its body, if a static loop may be kept."""
+def _rolled_loop(context: Context, node: ast.For, value: Any, listed: StaticList | None) -> RangeFor | None:
+    """Return the loop, without its body, if a static loop may be kept. listed: the items, if it runs over a list."""
     if context.options.unroll_static_loops or node in context.unrolled:
         return None
     grouped = isinstance(value, GroupedValue)
+    if listed is not None:
+        value = range(len(listed.items))
     axes = [value] if isinstance(value, range) else _axes(context, value.inner if grouped else value)
-    names = _names(node.target, len(axes), grouped)
+    names = [listed.index] if listed is not None else _names(node.target, len(axes), grouped)
     around = len(context.static_loops[-1].origins) if context.static_loops else 1
     limits = [limit for axis in axes for limit in (axis.start, axis.stop, axis.step)]
     is_wide = any(not -(2**31) <= limit < 2**31 for limit in limits)
@@ -116,7 +134,7 @@ def _returns(node: ast.For) -> bool:
     return any(isinstance(inner, ast.Return) for inner in ast.walk(node))
 
 
-def _keep(context: Context, node: ast.For, static: StaticLoop) -> Completion:
+def _keep(context: Context, node: ast.For, static: StaticLoop, listed: StaticList | None) -> Completion:
     """Build the body once."""
     loop = static.loop
     _number_iterations(static)
@@ -128,7 +146,9 @@ def _keep(context: Context, node: ast.For, static: StaticLoop) -> Completion:
             context.builder.add(LoopIndex(loop, axis, type=i32, name=name)) for axis, name in enumerate(loop.names)
         ]
         numbers = static.numbers
-        if len(targets) < len(numbers) or loop.names[0] != getattr(targets[0], "id", None):  # a group
+        if listed is not None:
+            numbers = listed.bind(node.target, numbers[0])
+        elif len(targets) < len(numbers) or loop.names[0] != getattr(targets[0], "id", None):  # a group
             group = each("", lambda *index: Vector(list(index)), *static.numbers)
             group.statement = context.values.tensor(static.numbers)
             group.statement.name = getattr(targets[0], "id", None)
@@ -173,7 +193,7 @@ def _check_constants(static: StaticLoop, rolled: set[RangeFor]) -> None:
                 known.add(statement)
             case LoopIndex(loop=loop) if loop in rolled:
                 known.add(statement)
-            case ListItem(origin=ListInit(items=items)) if all(isinstance(item, Const) for item in items):
+            case ListItem(origin=origin) if is_constant_array(origin):
                 known.add(statement)
             case Cast(value=value) if value in known:
                 known.add(statement)
@@ -203,6 +223,7 @@ COPIES = 8
 def _unroll(context: Context, node: ast.For, value: Any) -> Completion:
     """Build the body once for each item; `break` and `continue` become exits."""
     items = compile_time_items(context, value, node.iter)
+    name_items(context, node, items)
     if _changes(context, node.target):
         need_memory(context.frame, node.iter)  # the items are variables, which the body changes
     if len(items) > context.options.unrolling_limit > 0:

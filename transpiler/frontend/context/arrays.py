@@ -75,9 +75,9 @@ class Arrays:
             return self.find(description.owner)
         names = {} if description.place is None else self.enter_tree(description.place, description.tree).names
         seen = names.get(description.place)  # type: ignore[arg-type]
-        return self._add(
-            value, self.dependencies.names.get(id(value)) or description.name or seen or "array", description
-        )
+        used = self.dependencies
+        name = used.names.get(id(value)) or description.name or used.items.get(id(value)) or seen or "array"
+        return self._add(value, name, description)
 
     def describe(self, value: Any) -> ArrayDescription | None:
         """Return the description of an object of the runtime, None if it is no array."""
@@ -150,7 +150,7 @@ class Arrays:
         """Return the kernel's view of the tree of a node. owner: of its memory, if it is sparse."""
         top = top_of(node)
         if top not in self.kernel.trees:
-            structs, names = self.structs, self.dependencies.names
+            structs, names = self.structs, self.dependencies.items | self.dependencies.names
             self.kernel.trees[top] = describe_tree(top, structs.frames, names, structs.named)
         if owner is not None:
             self.trees[top] = owner

@@ -42,6 +42,7 @@ class Dependencies:
         required_capabilities: what the kernel requires of a target, in order.
         captured: numbers, by the expression that reads them.
         names: what the program calls an array, by the array's identity.
+        items: the same of those in a list or dict: `r_0` of `r[0]`.
         specific: values that another object or closure may have otherwise, by the expression that reads them: members
             of template arguments, variables of enclosing functions.
     """
@@ -51,6 +52,7 @@ class Dependencies:
         self.required_capabilities: dict[CapabilityRequirement, None] = {}
         self.captured: dict[str, CapturedConstant] = {}
         self.names: dict[int, str] = {}
+        self.items: dict[int, str] = {}
         self.specific: dict[str, list[Any]] = {}
         self._owners: dict[int, Any] = {}
         self.capabilities = capabilities

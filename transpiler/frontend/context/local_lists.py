@@ -18,7 +18,7 @@ from ...ir.types import i32
 from ...lang.matrix import Matrix
 from ...lazy_dataclasses import dataclass
 from .context import Context
-from .per_iteration import PerIteration, contains_per_iteration, each
+from .per_iteration import PerIteration, are_vectors, contains_per_iteration, each
 
 
 @dataclass(eq=False, slots=True)
@@ -46,7 +46,7 @@ def item_of_list(context: Context, base: Any, index: Any, node: ast.Subscript) -
     """Return `base[index]` of a value known at compile time, where both may differ between iterations."""
     numbers = contains_per_iteration(base, index)
     assert numbers is not None
-    name = base.name if isinstance(base, PerIteration) else node.value.id if isinstance(node.value, ast.Name) else ""
+    name = base.name if isinstance(base, PerIteration) else _name_of(node.value)
     if isinstance(base, list) and isinstance(index, PerIteration) and id(base) in context.lists:
         return _item_of_own(context, context.lists[id(base)], index)
     if isinstance(base, (list, tuple, np.ndarray, Matrix, PerIteration)):
@@ -54,9 +54,16 @@ def item_of_list(context: Context, base: Any, index: Any, node: ast.Subscript) -
         item = each("", lambda owner, *at: owner[at if isinstance(index, tuple) else at[0]], base, *indices)
         if isinstance(base, PerIteration) and isinstance(index, PerIteration) and base.statement is not None:
             item.form = ("element", base.statement, index)
+        if isinstance(base, PerIteration) and isinstance(index, int) and are_vectors(base):
+            item.form = ("component", base, index)
         item.name = "_".join([name, *(str(at) for at in indices if isinstance(at, int))]) if name else ""
         return item
     return numbers.needs_one()
+
+
+def _name_of(node: ast.expr) -> str:
+    """Return the name of a list or of an attribute, "" for other expressions."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _item_of_own(context: Context, own: OwnList, index: PerIteration) -> Statement:

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from ...ir.nodes import Block, Statement
 from ...ir.statements import RangeFor
+from ...lang.matrix import Matrix
 from ...lazy_dataclasses import dataclass
 
 MAX_ITERATIONS = 1 << 16
@@ -291,6 +292,14 @@ def item_of(base: Any, index: Any, name: str = "") -> PerIteration:
     item: PerIteration = each("", operator.getitem, base, index)
     item.name = name
     return item
+
+
+def are_vectors(value: PerIteration) -> bool:
+    """Return whether the values of all iterations are vectors of one length."""
+    items = value.present
+    if not items or not all(isinstance(item, Matrix) and item.entries.ndim == 1 for item in items):
+        return False
+    return len({len(item.entries) for item in items}) == 1
 
 
 def contains_per_iteration(*values: Any) -> PerIteration | None:

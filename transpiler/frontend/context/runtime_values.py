@@ -113,6 +113,8 @@ class RuntimeValues:
         if shapes or shape is None:
             return self.numbers.statement(value)
         if len(shape) == 1:
+            if (vectors := self.numbers.vectors(value)) is not None:
+                return vectors
             return self.tensor([item_of(value, k) for k in range(shape[0])])
         return self.tensor([[item_of(value, (k, j)) for j in range(shape[1])] for k in range(shape[0])])
 

@@ -23,7 +23,7 @@ from ...ir.statements import ListInit, ListItem
 from ...ir.types import SCALARS, Scalar, Tensor, i32, u1
 from ...options import CompileOptions
 from ..source.named_numbers import plain
-from .per_iteration import MISSING, PerIteration, StaticLoop
+from .per_iteration import MISSING, PerIteration, StaticLoop, each
 
 INTEGER = frozenset(
     {"add", "sub", "mul", "floordiv", "mod", "neg", "abs", "bit_and", "bit_or", "bit_xor", "bit_not", "shl", "sar",
@@ -72,6 +72,20 @@ class StaticNumbers:
                 value.needs_one()
         return kind
 
+    def vectors(self, value: PerIteration) -> Statement | None:
+        """Return vectors as an item of a constant array that an index selects; None if they are not alike."""
+        rows: PerIteration = each("", lambda vector: tuple(map(_plain, vector.entries.tolist())), value)
+        kinds = {type(number) for row in rows.present for number in row}
+        found = _deciding_index(rows)
+        if found is None or kinds not in ({int}, {float}):
+            return None
+        loop, axis, by_index = found
+        if not all(0 <= i < len(loop.origins) for i in by_index):
+            return None
+        unused = tuple(0.0 if kinds == {float} else 0 for _ in rows.present[0])
+        items = [by_index.get(i, unused) for i in range(max(by_index) + 1)]
+        return self.item(self._constants(value, kinds.pop(), items), loop.indices[axis])
+
     # --- as the user wrote it
 
     def _by_form(self, value: PerIteration, kind: type) -> Statement | None:
@@ -83,6 +97,9 @@ class StaticNumbers:
         if name == "element":
             made = self._element(*operands)
             return made if kind is int else None
+        if name == "component":
+            vector = self.vectors(operands[0])
+            return None if vector is None else self.builder.element(vector, [self.builder.const(operands[1], i32)])
         rows, results = _rows(value, operands)
         if not _is_exact(name, rows, results, kind, self.float):
             return None
@@ -129,10 +146,16 @@ class StaticNumbers:
         if key not in outermost.lists:
             outer, self.builder.location = self.builder.location, outermost.loop.location
             with self.builder.into(outermost.before):
-                items: list[Statement] = [self.builder.const(number, self._type(kind)) for number in numbers]
+                items = [self._constant(number, self._type(kind)) for number in numbers]
                 outermost.lists[key] = self.list(items, value.name)
             self.builder.location = outer
         return outermost.lists[key]
+
+    def _constant(self, number: Any, type: Scalar) -> Statement:
+        """Return a number, or the vector of a tuple."""
+        if not isinstance(number, tuple):
+            return self.builder.const(number, type)
+        return self.builder.tensor([self.builder.const(part, type) for part in number], (len(number),), type)
 
     # --- local arrays
 

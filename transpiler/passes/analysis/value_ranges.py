@@ -23,6 +23,8 @@ from ...ir.statements import (
     Continue,
     If,
     IfExp,
+    ListInit,
+    ListItem,
     LocalLoad,
     LocalStore,
     LoopIndex,
@@ -324,10 +326,12 @@ def _cast(walk: ValueRanges, conversion: Statement) -> Interval | None:
     return cast(value, element_of(conversion.type))
 
 
-def _matrix_init(walk: ValueRanges, tensor: Statement) -> Interval | None:
-    assert isinstance(tensor, MatrixInit)
-    result = walk.of(tensor.elements[0])
-    for element in tensor.elements[1:]:
+def _elements(walk: ValueRanges, value: Statement) -> Interval | None:
+    """Return the interval of all elements of a tensor, or items of a local array."""
+    assert isinstance(value, (MatrixInit, ListInit))
+    first, *others = value.elements if isinstance(value, MatrixInit) else value.items
+    result = walk.of(first)
+    for element in others:
         other = walk.of(element)
         result = None if result is None or other is None else hull(result, other)
     return result
@@ -336,6 +340,11 @@ def _matrix_init(walk: ValueRanges, tensor: Statement) -> Interval | None:
 def _matrix_element(walk: ValueRanges, element: Statement) -> Interval | None:
     assert isinstance(element, MatrixElement)
     return walk.of(element.value)
+
+
+def _list_item(walk: ValueRanges, item: Statement) -> Interval | None:
+    assert isinstance(item, ListItem)
+    return walk.of(item.origin)
 
 
 def _if_expression(walk: ValueRanges, choice: Statement) -> Interval | None:
@@ -367,7 +376,9 @@ TRANSFER_FUNCTIONS: dict[type[Statement], Callable[[ValueRanges, Statement], Int
     Const: _const,
     Operation: _operation,
     Cast: _cast,
-    MatrixInit: _matrix_init,
+    MatrixInit: _elements,
+    ListInit: _elements,
+    ListItem: _list_item,
     MatrixElement: _matrix_element,
     IfExp: _if_expression,
     LocalLoad: _local_load,
