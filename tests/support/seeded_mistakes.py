@@ -12,8 +12,12 @@ SWAPS = {"add": "sub", "mul": "add", "floordiv": "add", "mod": "add", "plain_div
 
 
 def values_of_stores(kernel: Kernel) -> Iterator[Statement]:
-    """Yield what is stored or added, and the operations that it is computed by, the last first."""
-    found = [s for root in kernel.roots() for s in walk(root)]
+    """Yield what is stored or added, and the operations that it is computed by, the last first.
+
+    Those that join two partial results are the very last: a target with a function for that does not print them.
+    """
+    joins = [task.join for task in kernel.tasks]
+    found = [s for root in sorted(kernel.roots(), key=lambda root: root not in joins) for s in walk(root)]
     for statement in reversed(found):
         if isinstance(statement, (GlobalStore, LocalStore, AtomicOp)):
             waiting = [statement.value]

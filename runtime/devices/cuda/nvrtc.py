@@ -41,6 +41,11 @@ FAST, EXACT = ("-fmad=true", "-prec-div=false", "-prec-sqrt=false"), ("-fmad=fal
 LINES = ("-lineinfo",)
 """Line information, by the name of the source, which changes no instruction."""
 
+UNCACHED = ("--no-cache",)
+"""Not from the driver's cache, which NVRTC asks where there is a GPU: it has machine code, but no output of ptxas."""
+CACHING_SINCE = (12, 9)
+"""The first version of NVRTC that does so, and that knows the option."""
+
 INSTALL_HINT = "Install it with `pip install 'shadesmith[cuda]'` (or `pip install nvidia-cuda-nvrtc`)."
 
 
@@ -103,7 +108,12 @@ def compile_explained(file: SourceFile, arch: str, fast_math: bool) -> Compiled:
 
     The machine code is identical. Raises: as `compile_cubin`.
     """
-    return _compile(file, arch, fast_math, (*LINES, "--ptxas-options=-v"), with_ptx=True)
+    return _compile(file, arch, fast_math, (*LINES, *verbose_options()), with_ptx=True)
+
+
+def verbose_options() -> tuple[str, ...]:
+    """Return the options by which the log has what ptxas tells of each kernel. Raises: as `version`."""
+    return ("--ptxas-options=-v", *(UNCACHED if version() >= CACHING_SINCE else ()))
 
 
 _WARM_UP = b'extern "C" __global__ void warm_up() {}'

@@ -59,11 +59,11 @@ def cuda_resources(module: BackendModule, gpu: str, session: object = None) -> R
         made = compiled(module, file, gpu)
         cubin, usage = read_cubin(made.cubin), read_usage(made.log)
         tasks = [task for task in module.tasks if task.file == number]
-        found += [_of_task(task, cubin, usage.get(task.entry, Usage()), gpu) for task in tasks]
+        found += [_of_task(task, cubin, usage.get(task.entry), gpu) for task in tasks]
     return Resources(gpu, tuple(found))
 
 
-def _of_task(task: TaskSource, cubin: Cubin, usage: Usage, gpu: str) -> TaskResources:
+def _of_task(task: TaskSource, cubin: Cubin, usage: Usage | None, gpu: str) -> TaskResources:
     kernel = cubin.kernels.get(task.entry)
     if kernel is None:
         return TaskResources(task.name, task.block_dim)
@@ -74,8 +74,8 @@ def _of_task(task: TaskSource, cubin: Cubin, usage: Usage, gpu: str) -> TaskReso
         task.name,
         task.block_dim,
         kernel.registers,
-        usage.spill_store_bytes,
-        usage.spill_load_bytes,
+        usage.spill_store_bytes if usage else None,
+        usage.spill_load_bytes if usage else None,
         kernel.frame_bytes,
         kernel.shared_bytes,
         kernel.code_bytes,

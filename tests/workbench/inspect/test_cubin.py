@@ -44,7 +44,7 @@ def needs_nvrtc() -> None:
 
 
 def verbose(text: str, arch: str, monkeypatch: pytest.MonkeyPatch) -> tuple[bytes, str]:
-    monkeypatch.setattr(nvrtc, "QUIET", ("--ptxas-options=-v",))
+    monkeypatch.setattr(nvrtc, "QUIET", nvrtc.verbose_options())
     return nvrtc.compile_cubin(text, arch)
 
 
@@ -62,6 +62,14 @@ def test_registers_shared_memory_and_stack_are_those_ptxas_prints(arch: str, mon
     assert said.shared_bytes == 1200 and said.registers > 16
     assert said.spill_store_bytes > 0 and said.spill_load_bytes > 0
     assert kernel.max_threads == (1024, 1, 1) and kernel.code_bytes > 1000
+
+
+@pytest.mark.parametrize(("version", "is_cached"), [((12, 4), False), ((12, 9), True), ((13, 5), True)])
+def test_what_ptxas_tells_is_never_asked_of_a_cache_that_has_machine_code_only(
+    version: tuple[int, int], is_cached: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nvrtc, "version", lambda: version)
+    assert ("--no-cache" in nvrtc.verbose_options()) == is_cached  # 12.8 and older refuse the option
 
 
 def test_parameters_have_their_offsets_and_sizes() -> None:

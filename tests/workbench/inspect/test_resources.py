@@ -67,6 +67,17 @@ def test_spills_are_seen() -> None:
     assert task.spill_store_bytes > 0 and task.local_bytes > 0 and task.registers == 24
 
 
+def test_spills_are_unknown_where_ptxas_said_nothing(monkeypatch) -> None:
+    from dataclasses import replace
+
+    from shadesmith.runtime.workbench.inspect import cuda_resources
+
+    compiled = cuda_resources.compiled
+    monkeypatch.setattr(cuda_resources, "compiled", lambda *given: replace(compiled(*given), log=""))
+    found = kernels.smooth.inspect(arch=ti.cuda).resources
+    assert found.tasks[0].registers and found.tasks[0].spill_store_bytes is None and "spill" not in str(found)
+
+
 def test_shared_memory_is_counted() -> None:
     @ti.kernel
     def tiles(a: ti.types.ndarray(ti.f32, 1)):
