@@ -28,7 +28,7 @@ from ...transpiler.frontend.source.specialization import (
 )
 from ...transpiler.ir.textures import TexelFormat
 from ...transpiler.ir.types import Scalar, Struct, Tensor, Type
-from ...transpiler.options import Capabilities, CompileOptions
+from ...transpiler.options import Capabilities, CompileOptions, OwnPass, OwnTemplate
 from ..arrays.memory import handle_of
 from ..arrays.split_memory import SplitMemory
 from ..fields.sparse_tree import AuxiliaryArray
@@ -265,7 +265,7 @@ def _depth(expression: Expression | None) -> int:
 
 
 def options_data(options: CompileOptions) -> dict[str, Any]:
-    """Return the options of the compiler."""
+    """Return the options of the compiler; of a program's own passes and templates their names and digests."""
     return {member.name: _plain(getattr(options, member.name)) for member in fields(options)}
 
 
@@ -277,6 +277,10 @@ def capabilities_data(capabilities: Capabilities) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, OwnPass):
+        return {"name": value.name, "after": value.after, "before": value.before, "digest": value.digest}
+    if isinstance(value, OwnTemplate):
+        return {"name": value.name, "digest": hashlib.sha256(value.text.encode()).hexdigest()}
     if isinstance(value, frozenset):
         return sorted([_plain(item) for item in value])
     return [_plain(item) for item in value] if isinstance(value, tuple) else value

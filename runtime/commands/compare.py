@@ -6,7 +6,7 @@ import argparse
 from contextlib import closing
 
 from ...transpiler.errors import TaichiRuntimeError
-from ..workbench.edits.variants import EDIT, GENERATED, Variants
+from ..workbench.edits.variants import EDIT, GENERATED, Variants, with_templates
 from ..workbench.measure.compare import ROUNDS, Comparison, checked_module
 from ..workbench.measure.process.runners import Runner, runner_for
 from ..workbench.measure.swept import SweptComparer
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     if options.sanitize and options.in_process:
         raise CommandError("`--sanitize` needs a process of its own", "leave out `--in-process`")
     call = find_call(options, launches=True)
-    variants = call.kernel.variants(*call.arguments)
+    variants = with_templates(call.kernel.variants(*call.arguments), options.variant)
     names = options.variant or [EDIT if variants.chosen.variant == GENERATED else variants.chosen.variant]
     if "all" in names:
         names = [*variants.edits, *variants.errors] or [EDIT]

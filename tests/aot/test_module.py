@@ -426,3 +426,20 @@ def test_machine_code_for_another_processor_is_not_loaded():
     assert fits_host(requires)
     assert not fits_host({**requires, "cpu": ["avx8192"]})
     assert not fits_host({**requires, "machine": "riscv64"})
+
+
+def test_a_session_with_passes_and_templates_of_its_own_is_archived(tmp_path):
+    def nothing(kernel, context):
+        return False
+
+    path = tmp_path / "templates" / "parts" / "unused.j2"
+    path.parent.mkdir(parents=True)
+    path.write_text("// unused")
+    passes = [ti.Pass(nothing, after="fold")]
+    ti.init(arch=ti.cpu, passes=passes, templates_dir=str(tmp_path / "templates"), log_level=ti.WARN)
+    module = ti.aot.Module()
+    module.add_kernel(fill)
+    options = manifest_of(module)["options"]
+    (own_pass,), (own_template,) = options["own_passes"], options["own_templates"]
+    assert own_pass["name"] == "nothing" and own_template["name"] == "parts/unused.j2"
+    assert str(tmp_path) not in str(options), "the archive is the same wherever it is made"

@@ -6,13 +6,14 @@ In: a kernel's arguments. Out: `Variants`, from which `compare`, `bench` and `tu
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.errors import TaichiRuntimeError
 from ....transpiler.frontend.source.specialization import Specialization
+from ...cache.compiler import compile_source
 from ...session.module_source import EDIT, GENERATED, TUNED, Variant, digest_of, variant_of
 from .slots import Slot
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from ....transpiler.backend.module.compilation import Compilation
     from ...session.session import Session
     from .proposals import Proposal
+
+TEMPLATES = "templates"
+"""The variant of the templates of a project (`ti.init(templates_dir=...)`)."""
 
 
 def unknown_variant(module: BackendModule, name: str | None, known: Iterable[str], folder: Path) -> TaichiRuntimeError:
@@ -71,4 +75,41 @@ class Variants:
         return self.edits[name]
 
 
-__all__ = ["EDIT", "GENERATED", "TUNED", "Variant", "Variants", "digest_of", "unknown_variant", "variant_of"]
+def with_templates(variants: Variants, names: Sequence[str] | None) -> Variants:
+    """Return what to compare or time: with the variant `templates` if it is named, or if there is no other edit.
+
+    names: the variants that the user names, None for none.
+    """
+    given = variants.specialization
+    own = given.options.own_templates
+    is_wanted = not variants.paths and not variants.errors if names is None else TEMPLATES in names
+    if not own or not is_wanted or TEMPLATES in variants.paths:
+        return variants
+    plain = replace(given, options=replace(given.options, own_templates=()))
+    compilation = compile_source(plain)
+    paths = tuple(Path(template.path) for template in own)
+    return replace(
+        variants,
+        specialization=plain,
+        compilation=compilation,
+        generated=compilation.module,
+        edits={TEMPLATES: variants.generated},
+        paths={TEMPLATES: paths},
+        chosen=variant_of(variants.generated, TEMPLATES, paths),
+        errors={},
+        proposals={},
+    )
+
+
+__all__ = [
+    "EDIT",
+    "GENERATED",
+    "TEMPLATES",
+    "TUNED",
+    "Variant",
+    "Variants",
+    "digest_of",
+    "unknown_variant",
+    "variant_of",
+    "with_templates",
+]

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from ....transpiler.errors import TaichiRuntimeError
 from ...viewed import Viewed
 from ..edits.identity import shown
-from ..edits.variants import GENERATED, Variants
+from ..edits.variants import GENERATED, Variants, with_templates
 from .compare import build_with
 from .process.runners import Runner, runner_for
 from .ratios import CONFIDENCE, FASTER, MARGIN, NO_DIFFERENCE, Ratio, ratio_of
@@ -170,6 +170,7 @@ def bench(
     margin: smaller differences count as none. in_process, time_limit: see `compare`.
     Raises: the edit's own error where one cannot run; TaichiRuntimeError for a name that no variant bears.
     """
+    variants = with_templates(variants, names)
     if names is None:
         names = [GENERATED, *variants.edits, *variants.errors]
     if not names:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ....transpiler.errors import TaichiRuntimeError
 from ..edits import selection as edits
-from ..edits.variants import EDIT, GENERATED, Variants
+from ..edits.variants import EDIT, GENERATED, Variants, with_templates
 from .compare import DIFFERS, PASSED, ROUNDS, SKIPPED, Comparer, Comparison, Size, checked_module
 from .hints import dropped
 from .process.child_process import ProcessEnded
@@ -147,6 +147,7 @@ def compare(
     Raises: the edit's own error where it cannot run; TaichiRuntimeError where there is no such variant, where the
     device reports a fault, and where the edit crashes or exceeds the time limit.
     """
+    variants = with_templates(variants, None if variant is None else [variant])
     if variant is None:
         variant = variants.chosen.variant if variants.chosen.variant != GENERATED else EDIT
     variants.module(variant)  # before a process is started
