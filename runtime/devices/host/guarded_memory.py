@@ -137,8 +137,9 @@ class Mapping:
         self.__array_interface__ = {"data": (self.start, False), "shape": (size_bytes,), "typestr": "|u1", "version": 3}
         guards.mappings[region[0]] = self
 
-    def __del__(self) -> None:
-        self._guards.give_back(self._region)
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not is_finalizing():  # else the modules that it uses may be empty, and the system unmaps everything
+            self._guards.give_back(self._region)
 
 
 class _System(Protocol):
