@@ -88,7 +88,36 @@ def test_convolution():
     assert np.array_equal(found, stencil()[1])
 
 
+def chains(n: int, dtype=ti.f32):
+    x, y = ti.field(dtype, n), ti.field(dtype, n)
+    x.from_numpy(np.arange(n).astype(x.to_numpy().dtype) / 2)
+
+    @ti.kernel
+    def iterate():
+        for i in x:
+            a, b = x[i], x[i] + 1
+            for _ in range(9):
+                a, b = a * 2 + 1, b - a
+            y[i] = a + b
+
+    iterate()
+    return iterate, y.to_numpy()
+
+
+@pytest.mark.parametrize("dtype", [ti.f32, ti.f64, ti.i32], ids=str)
+@pytest.mark.parametrize("n", [16, 37])
+def test_loops_without_arrays(n: int, dtype) -> None:
+    start()
+    kernel, found = chains(n, dtype)
+    assert NOTE in kernel.source()
+    start(passes="-vector_lanes")
+    kernel, expected = chains(n, dtype)
+    assert NOTE not in kernel.source() and np.array_equal(found, expected)
+
+
 BODIES = {
+    "sines": "for k in range(5):\n s += ti.cast(ti.sin(s * 1.0), ti.i32)",
+    "local remainders": "for k in range(5):\n s += (j + s) % 3",
     "sums of rows": "for k in range(20):\n s += a[j, k]",
     "diagonals": "for k in range(20):\n s += a[k, 2 * j]",
     "indirect": "for k in range(20):\n s += a[k, b[j]]",

@@ -49,15 +49,11 @@ from ...ir.types import Scalar, Tensor, i32
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter, Rule
 from ..threads.carry_across_barriers import carry_across_barriers
-from ..threads.vector_lanes import NOT_TAKEN, is_plain_loop
+from ..threads.vector_lanes import FOR_VECTORS, NOT_TAKEN, is_plain_loop
 from .lane_loops import CHEAP, drop_unused, split_at
 
 RUN = 32
 """Iterations that run together. With 64 the examples above gain more, unequal iterations lose more."""
-FOR_VECTORS = frozenset({
-    "add", "sub", "mul", "div", "neg", "abs", "sqrt", "min", "max", "select", "dot", "norm", "lt", "le", "gt", "ge",
-    "eq", "ne", "logical_and", "logical_or", "logical_not", "bit_and", "bit_or", "bit_xor", "bit_not",
-})  # fmt: skip
 INSIDE = (
     Const,
     ArgLoad,
