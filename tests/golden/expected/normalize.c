@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 80f483ae, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, c 14f56760, normalize.py:4: normalize(a: ndarray[f32, 1])
 #include <stdint.h>
 
 // A loop that computes a sum is cut into so many parts.
@@ -48,7 +48,7 @@ void normalize_1(const struct Args *arguments) {
     #pragma omp parallel for firstprivate(args) schedule(static) if (args.a_n >= 8192)
     for (int part = 0; part < PARTS; part++) {
         double total = 0.0;
-        #pragma omp simd reduction(+: total)
+        #pragma omp simd reduction(+: total) simdlen(16)
         for (int64_t i = part_begin(args.a_n, part); i < part_end(args.a_n, part); i++) {
             task_1(args, i, &total);
         }

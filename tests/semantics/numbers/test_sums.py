@@ -71,3 +71,20 @@ def test_ones_added_to_a_large_number_may_be_lost_and_no_more_than_that(target: 
     add(count)
     assert 2.0**24 <= total[None] <= 2.0**24 + count
     check(total[None], np.concatenate([[2.0**24], np.ones(count)]), "f32")
+
+
+@pytest.mark.parametrize("name", ["f32", "f64"])
+def test_only_sums_in_a_wider_type_take_16_numbers_at_a_time(name: str) -> None:
+    T = getattr(ti, name)
+    ti.init(arch=ti.cpu, log_level=ti.ERROR)
+
+    @ti.kernel
+    def add(x: ti.types.ndarray(T, 1)) -> T:
+        s = ti.cast(0.0, T)
+        for i in x:
+            s += x[i]
+        return s
+
+    terms = terms_of("cancelling", 10_007, name)
+    assert add(terms) == pytest.approx(math.fsum(terms), rel=1e-6)
+    assert ("reduction(+: s) simdlen(16)" in add.source(terms)) == (name == "f32")
