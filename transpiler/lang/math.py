@@ -203,7 +203,7 @@ def normalize(v: Any) -> Any:
         >>> ti.math.normalize(ti.math.vec2(0, 4))
         [0. 1.]
     """
-    return v / v.norm()
+    return v.normalized()
 
 
 @pyfunc

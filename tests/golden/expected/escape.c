@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c eb652836, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
+// shadesmith 0.1.0, c 67868964, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 #include <math.h>
 
 #define LANES 32  // neighbouring iterations whose loops run together
@@ -30,9 +30,9 @@ static inline void task(const struct Args args, int i, int first_j, int end_j) {
     int iterations[LANES];
     #pragma omp simd
     for (int j = first_j; j < end_j; j++) {
-        vec2 product = vec2_mul_vs((vec2){difference, (float)j / (float)args.n - 0.5f}, 2.0f);
-        z_x[j - first_j] = product.x;
-        z_y[j - first_j] = product.y;
+        vec2 z = vec2_mul_vs((vec2){difference, (float)j / (float)args.n - 0.5f}, 2.0f);
+        z_x[j - first_j] = z.x;
+        z_y[j - first_j] = z.y;
         // escape.py:8  iterations = 0
         iterations[j - first_j] = 0;
     }
@@ -46,11 +46,11 @@ static inline void task(const struct Args args, int i, int first_j, int end_j) {
                 && iterations[j - first_j] < 50) {
                 any |= 1;
                 // escape.py:10  z = ti.Vector([z[0] ** 2 - z[1] ** 2, z[1] * z[0] * 2]) + c
-                vec2 c_sum = vec2_add((vec2){z_x[j - first_j] * z_x[j - first_j]
+                vec2 z = vec2_add((vec2){z_x[j - first_j] * z_x[j - first_j]
                     - z_y[j - first_j] * z_y[j - first_j],
                     z_y[j - first_j] * z_x[j - first_j] * 2.0f}, c);
-                z_x[j - first_j] = c_sum.x;
-                z_y[j - first_j] = c_sum.y;
+                z_x[j - first_j] = z.x;
+                z_y[j - first_j] = z.y;
                 // escape.py:11  iterations += 1
                 iterations[j - first_j] += 1;
             }

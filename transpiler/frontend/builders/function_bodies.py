@@ -165,7 +165,7 @@ def stays_a_function(context: Context, definition: KernelDefinition) -> bool:
 def _repeats_a_parameter(tree: ast.FunctionDef) -> bool:
     """Return whether an argument would need a variable where the function is inlined: `x - floor(x)`."""
     names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    return tree.name != "normalize" and any(names.count(parameter.arg) > 1 for parameter in tree.args.args)
+    return any(names.count(parameter.arg) > 1 for parameter in tree.args.args)
 
 
 def _known_as(definition: KernelDefinition) -> str:

@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir.builder import Builder, flat_index
-from ...ir.functions import reachable
+from ...ir.functions import Call, reachable
 from ...ir.nodes import Block, Effect, Statement, operands, walk
 from ...ir.statements import (
     Alloca,
@@ -191,6 +191,8 @@ class _Components:
             return None
         builder = rewriter.builder(store)
         assert isinstance(store.pointer.type, Tensor)
+        if isinstance(store.value, (Operation, Call)) and store.value.name is None:
+            store.value.hint = store.value.hint or store.pointer.name
         places = [[builder.const(k) for k in index] for index in np.ndindex(*store.pointer.type.shape)]
         values = [builder.element(store.value, place) for place in places]
         for part, value in zip(self.parts[store.pointer], values, strict=True):
