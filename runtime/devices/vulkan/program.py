@@ -247,6 +247,7 @@ class VulkanProgram:
         self._tasks: list[tuple[Any, int, TaskSource]] = []
         self._submit: Submit | None = None
         self._queue, self._memory, self._name = queue, memory, module.kernel
+        self._is_read = bool(module.interface.results)
         self.lock = queue.lock
         self._layout = layout
         self._origin: VulkanProgram | None = None
@@ -383,7 +384,9 @@ class VulkanProgram:
                 for pipeline, most, task in self._tasks
             ]
             bind = partial(VulkanProgram._bind_textures, own) if self._find_set is not None else None
-            self._submit = make_submitter(self._queue, self._name, self._functions, arguments, tasks, bind, self._null)
+            self._submit = make_submitter(
+                self._queue, self._name, self._functions, arguments, tasks, bind, self._null, self._is_read
+            )
         return self._submit
 
     def _bind_textures(self, commands: Any) -> None:

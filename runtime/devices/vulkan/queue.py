@@ -36,8 +36,8 @@ IN_FLIGHT = 16
 """Number of command buffers; with `BATCH` this limits how far Python runs ahead of the device."""
 SLICE_NANOSECONDS = 100_000_000
 """Length of one slice of a wait; Python handles signals (Ctrl-C) between slices."""
-SPIN_SECONDS = 1e-4
-"""How long a wait queries a GPU again and again before it sleeps: waking takes longer than most kernels.
+SPIN_SECONDS = 2e-3
+"""How long a wait queries a GPU again and again before it sleeps: waking takes 25 us (H200), as long as a short kernel.
 
 A software driver needs the processor itself."""
 RECENT = 8

@@ -49,11 +49,14 @@ def make_submitter(
     tasks: Sequence[TaskPipeline],
     bind_textures: Callable[[Any], None] | None,
     null: Any,
+    is_read: bool = False,
 ) -> Submit:
     """Return `submit_held(counts)`, which records all tasks; the caller has held the lock since it packed arguments.
 
-    functions: of the driver, for barriers, push constants, pipelines and dispatches. For one parallel loop in groups
-    of 128:
+    functions: of the driver, for barriers, push constants, pipelines and dispatches.
+    is_read: results are read after each launch; the copy to the host is a command of the same submission then.
+
+    For one parallel loop in groups of 128:
 
         def submit_held(counts):
             commands = queue.commands or begin()
@@ -96,7 +99,8 @@ def make_submitter(
         **{f"fewer{index}": task.fewer for index, task in enumerate(tasks)},
     }
     shapes = tuple(_shape(task) for task in tasks)
-    exec(_code_of(shapes, arguments.size_bytes, arguments.store is not None, bind_textures is not None), namespace)  # noqa: S102
+    has_store, has_textures = arguments.store is not None, bind_textures is not None
+    exec(_code_of(shapes, arguments.size_bytes, has_store, has_textures, is_read), namespace)  # noqa: S102
     submit: Submit = namespace.pop("submit_held")  # else it would be in a reference cycle with its namespace
     return submit
 
@@ -110,7 +114,7 @@ def _shape(task: TaskPipeline) -> Shape:
 
 
 @lru_cache(256)
-def _code_of(shapes: tuple[Shape, ...], push_bytes: int, stores: bool, has_textures: bool) -> CodeType:
+def _code_of(shapes: tuple[Shape, ...], push_bytes: int, stores: bool, has_textures: bool, is_read: bool) -> CodeType:
     """Return the code that defines `submit_held`."""
     names = [f"c{index}" for index in range(len(shapes))]
     lines = ["commands = queue.commands or begin()"]
@@ -126,7 +130,7 @@ def _code_of(shapes: tuple[Shape, ...], push_bytes: int, stores: bool, has_textu
     for index, shape in enumerate(shapes):
         lines += _task_lines(index, *shape, is_last=index == len(shapes) - 1)
     work = [f"queue.recorded >= {BATCH}"]
-    if not all(is_serial for _, _, is_serial in shapes):
+    if not is_read and not all(is_serial for _, _, is_serial in shapes):
         work.append(f"{' + '.join(names)} >= {EAGER_THREADS}")
     lines += ["remember(kernel)", f"if {' or '.join(work)}: queue.offer()"]
     source = "\n".join(["def submit_held(counts):", *(f"    {line}" for line in lines)])

@@ -156,3 +156,35 @@ def test_a_number_that_becomes_a_narrower_float_and_back_is_rounded(target: str,
     assert all(
         value in pair for value, *pair in zip(found[1], *halves, strict=True)
     )  # some devices round by way of f32
+
+
+@pytest.mark.parametrize("name", ["i8", "u8", "i16", "u16"])
+def test_results_of_narrow_operations_wrap_before_they_are_widened(target: str, name: str) -> None:
+    """NVIDIA's Vulkan driver has 128 for `int(abs(int8_t(-128)))`."""
+    ti.init(arch=getattr(ti, {"c": "cpu"}.get(target, target)), log_level=ti.ERROR)
+    type, values = getattr(ti, name), numbers_of(name)
+    n = len(values)
+    x = ti.field(type, n)
+    x.from_numpy(values)
+    wide, is_above, vectors = ti.field(ti.i32, (n, 6)), ti.field(ti.i32, (n, 6)), ti.field(ti.i32, n)
+
+    @ti.kernel
+    def widen():
+        for i in x:
+            found = ti.Vector([abs(x[i]), -x[i], x[i] + x[i], x[i] * x[i], ~x[i], -abs(x[i])])
+            for k in ti.static(range(6)):
+                wide[i, k] = found[k]
+            is_above[i, 0] = 31 < abs(x[i])
+            is_above[i, 1] = 31 < -x[i]
+            is_above[i, 2] = 31 < x[i] + x[i]
+            is_above[i, 3] = 31 < x[i] * x[i]
+            is_above[i, 4] = 31 < ~x[i]
+            is_above[i, 5] = 31 < -abs(x[i])
+            vectors[i] = ti.cast(abs(ti.Vector([x[i], x[i]])), ti.i32).sum()
+
+    widen()
+    with np.errstate(over="ignore"):
+        expected = np.stack([abs(values), -values, values + values, values * values, ~values, -abs(values)], 1)
+    assert np.array_equal(wide.to_numpy(), expected.astype(np.int32))
+    assert np.array_equal(is_above.to_numpy(), (expected.astype(np.int32) > 31).astype(np.int32))
+    assert np.array_equal(vectors.to_numpy(), 2 * expected[:, 0].astype(np.int32))

@@ -89,7 +89,7 @@ def _vector(op: str, types: Sequence[Type], result: Type, element: Scalar) -> Sy
     if op in ("plain_div", "plain_mod") and element.name in WIDE and element.bits == 32:
         return tables_glsl.operation(op, element)
     if op == "abs":
-        return same() if element.kind == "uint" else call("abs")
+        return same() if element.kind == "uint" else call("abs") if element.bits >= 32 else None
     return call("bitCount") if op == "popcnt" and element.bits == 32 else None
 
 
