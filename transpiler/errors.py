@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import field, replace
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -185,11 +185,16 @@ class SourceText:
         file: path as shown to the user.
         first_line: line of the file (from 1) at which the function starts.
         lines: the lines of the function.
+        is_ascii: whether a column in bytes is one in characters in all lines.
     """
 
     file: str
     first_line: int
     lines: tuple[str, ...]
+    is_ascii: bool = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_ascii", all(map(str.isascii, self.lines)))
 
     def line(self, number: int) -> str:
         """Return line `number` (counted in the file, from 1), or an empty string if it is missing."""

@@ -102,6 +102,10 @@ class PassContext:
             self.kinds = kinds_in(kernel)
         return not self.kinds.isdisjoint(kinds)
 
+    def may_have_all(self, kernel: Kernel, kinds: Iterable[object]) -> bool:
+        """Return whether a kernel may contain statements of all these classes, and all these operations."""
+        return all(self.may_have(kernel, (kind,)) for kind in kinds)
+
     def fact(self, find: Callable[..., Found], *given: Hashable) -> Found:
         """Return `find(*given)`, found once until a pass changes the kernel."""
         key = (find, *given)

@@ -26,19 +26,23 @@ Rule = Callable[[Any, Any], "Statement | None"]
 """Takes the rewriter and a statement of the class for which it is registered."""
 
 
+Recorder = Callable[[Any, Any], None]
+"""Takes the rewriter and a statement of the class for which it is registered."""
+
+
 class Rewriter:
     """The state of one walk. `out`: statements of the block being rebuilt; `mapping`: values and their replacements.
 
     drops: a statement was dropped.
-    records: a subclass has a `visit` that does something for each statement.
-    sees_effects: likewise for statements with effects. Else it is called for those with blocks only.
+    recorders: by class of statements without blocks, what a walk does after such a statement is emitted.
+    sees_effects: a subclass has a `visit` for statements with effects. Else it is called for those with blocks only.
     """
 
-    records: ClassVar[bool] = False
     sees_effects: ClassVar[bool] = False
 
     def __init__(self, rules: Mapping[type[Statement], Rule]) -> None:
         self.rules = rules
+        self.recorders: Mapping[type[Statement], Recorder] = {}
         self.mapping: dict[Statement, Statement] = {}
         self.out: list[Statement] = []
         self.changed = False
@@ -63,23 +67,22 @@ class Rewriter:
         outer, self.out = self.out, []
         # Written without helpers: this is the innermost loop of all passes.
         rule_of, mapping, resolvers, append = self.rules.get, self.mapping, RESOLVERS, self.out.append
-        records, seen = self.records, ORDERED if self.sees_effects else Effect.NONE
+        recorders, seen = self.recorders, ORDERED if self.sees_effects else Effect.NONE
         for statement in block.statements:
-            if statement.BLOCKS or records or (seen and statement.EFFECT & seen):
+            if statement.BLOCKS or (seen and statement.EFFECT & seen):
                 self.visit(statement)
                 continue
             kind = statement.__class__
             if mapping and statement.OPERANDS:
                 resolvers[kind](statement, mapping)
             rule = rule_of(kind)
-            if rule is None:
-                append(statement)
-                continue
-            new = rule(self, statement)
+            new = None if rule is None else rule(self, statement)
             if new is None:
                 append(statement)
             else:
                 self.replace(statement, new)
+            if recorders and (record := recorders.get(kind)) is not None:
+                record(self, statement)
         block.statements = self.out
         if block.result is not None and block.result in self.mapping:
             block.result = self.mapping[block.result]
@@ -108,7 +111,8 @@ class Rewriter:
             self.drops = True
         else:
             self.mapping[old] = new
-            transfer_name(old, new)
+            if old.name is not None or old.hint is not None or old.copies > 1:
+                transfer_name(old, new)
 
     def emit(self, statement: Statement, origin: Statement) -> Statement:
         """Emit a new statement in place of `origin`, with its source location."""

@@ -65,6 +65,8 @@ from .repetition import (
 
 CALLS = (AtomicOp, Rand, Collective, Exchange, Call, Activate, Deactivate, Append)
 """Effects with a value: a call that is printed exactly once, at its position."""
+CALL_KINDS = frozenset(CALLS)
+ATOM_KINDS = frozenset(ATOMS)
 ADDRESSES = (Alloca, GlobalPtr, MatrixPtr, StructPtr, GlobalTemporary, Reference)
 WITHOUT_LINES = frozenset({*ATOMS, *ADDRESSES})
 """Values that are printed inside others, or have lines of their own before (`Alloca`)."""
@@ -249,7 +251,7 @@ class _Placer:
         result = block.result if uses_result else None
         for statement in reversed(block.statements):
             kind = statement.__class__
-            if kind in CALLS and not statement.name and len(self.points.get(statement, ())) == 1:
+            if kind in CALL_KINDS and not statement.name and len(self.points.get(statement, ())) == 1:
                 if statement is result or (statement.EFFECT & Effect.WRITE and self._is_part_of_next(statement)):
                     self.placement.direct.add(statement)
                     self.next_printed = None  # what is called before must not be called within the same statement
@@ -317,13 +319,14 @@ class _Placer:
         if not points:
             return
         self.placement.used.add(statement)
+        if statement.__class__ in ATOM_KINDS:
+            self.placement.inline.add(statement)
+            return
         if len(points) > 1 and self._is_read_back(statement, points):
             return
         is_inline = self._prints_inline(statement, points)
         if is_inline:
             self.placement.inline.add(statement)
-        if statement.__class__ in ATOMS:
-            return
         here = points if is_inline else self._here(statement)
         repeated = isinstance(statement, MatrixInit) and len(set(statement.elements)) == 1  # printed once: vec3(x)
         needed = address_operands(statement) if isinstance(statement, GlobalPtr) else operands(statement)

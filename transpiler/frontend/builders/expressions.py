@@ -63,10 +63,10 @@ def build_binary(context: Context, node: ast.BinOp) -> Any:
         if inner is chain[-1]:
             left = context.value(inner.left)
         right = context.value(inner.right)
-        if isinstance(left, int) or isinstance(right, int):
-            for value, operand, other in ((left, inner.left, right), (right, inner.right, left)):
-                if isinstance(value, int) and not isinstance(value, bool) and isinstance(other, Statement):
-                    context.values.check_range(value, operand)
+        if isinstance(right, int):
+            _check_range(context, right, inner.right, left)
+        elif isinstance(left, int):
+            _check_range(context, left, inner.left, right)
         if isinstance(left, str) and isinstance(inner.op, ast.Mod):
             left = percent_format(context, left, right)
         else:
@@ -75,6 +75,12 @@ def build_binary(context: Context, node: ast.BinOp) -> Any:
             except TaichiTypeError as error:
                 raise with_operands(error, inner.left, inner.right) from None
     return left
+
+
+def _check_range(context: Context, value: int, node: ast.expr, other: Any) -> None:
+    """Refuse an integer that does not fit its type, if it is combined with a run-time value."""
+    if isinstance(other, Statement) and not isinstance(value, bool):
+        context.values.check_range(value, node)
 
 
 @expression(ast.UnaryOp)

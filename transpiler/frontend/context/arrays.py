@@ -61,13 +61,13 @@ class Arrays:
 
     def find(self, value: Any) -> Array | None:
         """Return the array of a parameter or of an object that describes itself; None for other values."""
+        array = self._by_object.get(id(value))
+        if array is not None:  # most are
+            return array
         if isinstance(value, (Array, ArrayMember)):
             return value if isinstance(value, Array) else value.array
         if isinstance(value, (Statement, Lvalue, list, tuple, int, float, type)):
             return None
-        array = self._by_object.get(id(value))
-        if array is not None:
-            return array
         description = self.describe(value)
         if description is None:
             return None

@@ -200,26 +200,28 @@ class Context:
 
     def evaluate(self, node: ast.expr) -> Any:
         """Return the value of an expression: a Python object, a statement or an `Lvalue`."""
-        if type(node) is ast.Constant:
-            return node.value
-        if type(node) is ast.Name:
-            return self.name(node)
-        handler = EXPRESSIONS.get(type(node))
+        kind = node.__class__
+        if kind is ast.Constant:
+            return node.value  # type: ignore[attr-defined]
+        if kind is ast.Name:
+            return self.name(node)  # type: ignore[arg-type]
+        handler = EXPRESSIONS.get(kind)
         if handler is None:
             self.unsupported(node)
         builder = self.builder
-        outer, builder.location = builder.location, self.frame.location(node)
+        outer, builder.location = builder.location, self.frames[-1].location(node)
         result = handler(self, node)
         builder.location = outer
         return result
 
     def name(self, node: ast.Name) -> Any:
         """Return the value of a name. Raises: TaichiNameError."""
-        local = self.frame.find(node.id)
+        frame = self.frames[-1]
+        local = frame.find(node.id)
         if local is not None:
             return local.value
-        value = self.frame.outer(node.id)
-        if value is not MISSING and value is self.frame.recorded.get(node.id, MISSING):
+        value = frame.outer(node.id)
+        if value is not MISSING and value is frame.recorded.get(node.id, MISSING):
             return value
         if value is MISSING:
             hint = missing_name_hint(self.frame, node)
@@ -254,7 +256,8 @@ class Context:
 
     def value(self, node: ast.expr) -> Any:
         """Evaluate an expression, and load it if it is an lvalue."""
-        return self.loaded(self.evaluate(node))
+        value = self.evaluate(node)
+        return self.builder.load(value.pointer) if value.__class__ is Lvalue else value
 
     def loaded(self, value: Any) -> Any:
         """Return `value`, loaded if it is an lvalue."""

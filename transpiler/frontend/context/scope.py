@@ -134,8 +134,7 @@ class Frame:
             return self.call_site
         cached = self.locations.get(node)
         if cached is None:
-            cached = self.locations[node] = self._locate(node)
+            definition = self.definition
+            cached = location_of(definition.parsed.source, node, definition.function_name, self.call_site)
+            self.locations[node] = cached
         return cached
-
-    def _locate(self, node: Any) -> SourceLocation:
-        return location_of(self.definition.parsed.source, node, self.definition.function_name, self.call_site)

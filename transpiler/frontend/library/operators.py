@@ -63,8 +63,13 @@ MAX_PRODUCTS_EXPONENT = 8
 def binary(context: Context, entry: tuple[str, Meaning], left: Any, right: Any) -> Any:
     """Apply a binary operator to loaded values."""
     name, meaning = entry
-    if isinstance(left, Statement) and (isinstance(right, Statement) or (right.__class__ is int and name != "pow")):
-        return _binary_of_values(context, name, left, context.values.lift(right))  # most are
+    if isinstance(left, Statement):  # most are
+        if isinstance(right, Statement) or (right.__class__ is int and name != "pow"):
+            return _binary_of_values(context, name, left, context.values.lift(right))
+        if right.__class__ is float:
+            number = context.values.lift(right)
+            warn_of_rounding(context, right, left.type)
+            return _binary_of_values(context, name, left, number)
     if (numbers := contains_per_iteration(left, right)) is not None:
         if any(isinstance(operand, (list, tuple, dict, str)) for operand in (left, right)):
             numbers.needs_one()  # Python's arithmetic of lists

@@ -18,8 +18,9 @@ from ..context.values import Lvalue, Swizzle, is_runtime
 
 def has_slice(node: ast.expr) -> bool:
     """Return whether an index in brackets contains a slice."""
-    items = node.elts if isinstance(node, ast.Tuple) else [node]
-    return any(isinstance(item, ast.Slice) for item in items)
+    if isinstance(node, ast.Tuple):
+        return any(isinstance(item, ast.Slice) for item in node.elts)
+    return isinstance(node, ast.Slice)
 
 
 def index_statement(context: Context, item: Any, node: ast.AST | None = None) -> Statement:

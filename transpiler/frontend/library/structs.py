@@ -211,11 +211,13 @@ def join_structs(context: Context, types: Sequence[Type]) -> Struct:
 
 def array_member(context: Context, value: Any) -> ArrayMember | None:
     """Return the array member that `value` denotes: `f.pos`, in or outside the kernel; else None."""
+    if context.arrays.is_known(value):
+        return None
     if isinstance(value, ArrayMember):
         return value
     if isinstance(value, (Statement, Lvalue, list, tuple, int, float, str, type)) or value is None:
         return None
-    description = None if context.arrays.is_known(value) else context.arrays.describe(value)
+    description = context.arrays.describe(value)
     if description is None or not description.path:
         return None
     array = context.arrays.find(description.owner)

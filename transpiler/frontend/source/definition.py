@@ -257,10 +257,10 @@ def location_of(
 ) -> SourceLocation:
     """Return the location of a node of the syntax tree in its file."""
     line, end_line = node.lineno, node.end_lineno or node.lineno
-    text = source.line(line)
-    if end_line == line and text.isascii():  # most are
+    if end_line == line and source.is_ascii:  # most are
         last = (node.end_col_offset or node.col_offset) + 1
         return SourceLocation(source, line, node.col_offset + 1, line, last, function, call_site)
+    text = source.line(line)
     column = column_of(text, node.col_offset)
     end_text = text if end_line == line else source.line(end_line)
     end_column = column_of(end_text, node.end_col_offset or node.col_offset)

@@ -8,6 +8,7 @@ for overflow, with a constant outcome is (0, 0) or (1, 1).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import product
 
 from ...ir.types import Scalar
@@ -18,6 +19,7 @@ Interval = tuple[int, int]
 FALSE, TRUE, EITHER = (0, 0), (1, 1), (0, 1)
 
 
+@cache
 def whole(type: Scalar) -> Interval | None:
     """Return all numbers of an integer type, None for a float."""
     if type.kind == "bool":

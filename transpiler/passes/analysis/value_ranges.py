@@ -7,7 +7,9 @@ conservative: a sum that may wrap has the range of its type, and so has a variab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
 
 from ...ir.functions import Call, Function, called
 from ...ir.nodes import Block, Statement, operands, walk
@@ -42,7 +44,7 @@ from ...ir.tasks import Kernel
 from ...ir.textures import Texture
 from ...ir.threads import ThreadIndex
 from ...ir.types import Scalar, Struct, Tensor, Type, element_of, i32
-from ..rewrite import Rewriter, Rule
+from ..rewrite import Recorder, Rewriter, Rule
 from .intervals import Interval, cast, hull, interval_of, whole
 
 Fact = tuple[Statement, Interval]
@@ -62,12 +64,9 @@ class ValueRanges(Rewriter):
         results: intervals of the results of blocks.
         variables: intervals of variables over all stores; None in the walk that computes them.
         stores: the intervals that this walk computes for `variables`.
-        escaped: variables that are accessed by more than loads and stores.
         arguments: the hull of the arguments of all calls so far, by parameter; None if it is not known.
         block_dim: maximum number of threads of a block.
     """
-
-    records = True
 
     def __init__(
         self, rules: Mapping[type[Statement], Rule], variables: Mapping[Statement, Interval] | None = None
@@ -79,9 +78,9 @@ class ValueRanges(Rewriter):
         self.results: dict[Block, Interval | None] = {}
         self.variables = variables
         self.stores: dict[Statement, Interval] = {}
-        self.escaped: set[Statement] = set()
         self.arguments: dict[Parameter, Interval | None] = {}
         self.block_dim = I32_MAX
+        self.recorders = RECORDERS if variables is not None else RECORDERS_OF_STORES
 
     def run(self, kernel: Kernel) -> bool:
         """Walk all tasks and functions; return whether anything changed. The host evaluates bounds, so they stay."""
@@ -109,12 +108,6 @@ class ValueRanges(Rewriter):
             if interval is not None:
                 self.known[parameter] = interval
 
-    def _record_call(self, call: Call) -> None:
-        for parameter, argument in zip(call.function.parameters, call.arguments, strict=True):
-            interval = None if parameter.by_reference else self.of(argument)
-            before = self.arguments.get(parameter, interval)
-            self.arguments[parameter] = None if interval is None or before is None else hull(before, interval)
-
     def block(self, block: Block) -> None:
         """Walk a block; facts that hold only inside it are dropped at its end."""
         mark = len(self.trail)
@@ -131,11 +124,7 @@ class ValueRanges(Rewriter):
         del self.trail[mark:]
 
     def visit(self, statement: Statement) -> None:
-        """Walk a statement, and record the facts that hold after it."""
-        if not statement.BLOCKS:
-            super().visit(statement)
-            self.record(statement)
-            return
+        """Walk a statement with blocks, and record the facts that hold after it."""
         match statement:
             case If() | IfExp():
                 condition = self.resolve(statement.condition)
@@ -152,9 +141,11 @@ class ValueRanges(Rewriter):
 
     def of(self, value: Statement) -> Interval | None:
         """Return the interval of a value or of the elements of a tensor; None if it is not an integer."""
-        if value.type.__class__ is Scalar and value.type.kind == "float":
+        type = value.type
+        if type.__class__ is Scalar and type.kind == "float":
             return None
-        result = self.known.get(_key(value))
+        key_of = KEYS.get(value.__class__)
+        result = self.known.get(value if key_of is None else key_of(value))
         return result if result is not None else _default_interval(value)
 
     def assume(self, value: Statement, interval: Interval) -> None:
@@ -169,32 +160,27 @@ class ValueRanges(Rewriter):
             self.known[key] = both
 
     def record(self, statement: Statement) -> None:
-        """Record the interval of a statement, or of the variable that it stores to."""
-        if self.variables is None:
-            self._record_store(statement)
-        if isinstance(statement, Call):
-            self._record_call(statement)
-        if statement.type.__class__ is Scalar and statement.type.kind == "float":
+        """Record the interval of a statement."""
+        type = statement.type
+        if type.__class__ is Scalar and type.kind == "float":
             return
-        find = TRANSFER_FUNCTIONS.get(type(statement))
+        find = TRANSFER_FUNCTIONS.get(statement.__class__)
         result = None if find is None else find(self, statement)
         if result is not None:
             self.known[statement] = result
 
-    def _record_store(self, statement: Statement) -> None:
-        """Record a store to a variable, or that a variable escapes."""
-        if isinstance(statement, LocalStore):
-            variable, result = base_pointer(statement.pointer), self.of(statement.value)
-            if result is not None and isinstance(variable, Alloca):  # zero-initialized, unlike a reference
-                self.stores[variable] = hull(self.stores.get(variable, (0, 0)), result)
-        elif not isinstance(statement, (LocalLoad, MatrixPtr)):
-            for operand in operands(statement):
-                if isinstance(operand, (Alloca, MatrixPtr)):
-                    self.escaped.add(base_pointer(operand))
+    def record_call(self, call: Call) -> None:
+        """Record the intervals of the arguments of a call."""
+        for parameter, argument in zip(call.function.parameters, call.arguments, strict=True):
+            interval = None if parameter.by_reference else self.of(argument)
+            before = self.arguments.get(parameter, interval)
+            self.arguments[parameter] = None if interval is None or before is None else hull(before, interval)
 
-    def stored(self) -> dict[Statement, Interval]:
-        """Return the variables whose stores are all known, with the hull of the stored values."""
-        return {variable: result for variable, result in self.stores.items() if variable not in self.escaped}
+    def record_store(self, store: LocalStore) -> None:
+        """Record the interval of the variable that a statement stores to."""
+        variable, result = base_pointer(store.pointer), self.of(store.value)
+        if result is not None and isinstance(variable, Alloca):  # zero-initialized, unlike a reference
+            self.stores[variable] = hull(self.stores.get(variable, (0, 0)), result)
 
     def in_loop(self, loop: RangeFor) -> list[Fact]:
         """Return the facts inside a loop body, which runs only if there is an iteration."""
@@ -253,11 +239,20 @@ class ValueRanges(Rewriter):
 
 def stored_ranges(kernel: Kernel) -> dict[Statement, Interval]:
     """Return the variables of a kernel whose stores are all known, with the hull of the stored values."""
+    statements = [s for root in kernel.roots() for s in walk(root)]
+    if not any(s.__class__ is Alloca and _has_integers(s.type) for s in statements):
+        return {}
     walk_of_stores = ValueRanges({})
-    variables = [s for root in kernel.roots() for s in walk(root) if s.__class__ is Alloca]
-    if any(_has_integers(variable.type) for variable in variables):
-        walk_of_stores.run(kernel)
-    return walk_of_stores.stored()
+    walk_of_stores.run(kernel)
+    escaped = _escaped(statements)
+    return {variable: result for variable, result in walk_of_stores.stores.items() if variable not in escaped}
+
+
+def _escaped(statements: Sequence[Statement]) -> set[Statement]:
+    """Return the variables that are accessed by more than loads and stores."""
+    accesses = (LocalStore, LocalLoad, MatrixPtr)
+    others = [s for s in statements if s.__class__ not in accesses]
+    return {base_pointer(o) for s in others for o in operands(s) if o.__class__ in (Alloca, MatrixPtr)}
 
 
 def _has_integers(kind: Type | None) -> bool:
@@ -281,13 +276,17 @@ def same_value(a: Statement, b: Statement) -> bool:
 
 
 def _key(value: Statement) -> Hashable:
-    """Return the key of a value in `known`: several statements may read one argument, extent or index."""
-    match value:
-        case ArgLoad(parameter=parameter):
-            return parameter
-        case ArrayShape(array=array, axis=axis) | LoopIndex(loop=array, axis=axis):
-            return array, axis
-    return value
+    """Return the key of a value in `known`."""
+    key_of = KEYS.get(value.__class__)
+    return value if key_of is None else key_of(value)
+
+
+KEYS: dict[type[Statement], Callable[[Any], Hashable]] = {
+    ArgLoad: attrgetter("parameter"),
+    ArrayShape: attrgetter("array", "axis"),
+    LoopIndex: attrgetter("loop", "axis"),
+}
+"""Keys in `known` of values of which several statements may read one: arguments, extents and indices."""
 
 
 def _default_interval(value: Statement) -> Interval | None:
@@ -385,3 +384,8 @@ TRANSFER_FUNCTIONS: dict[type[Statement], Callable[[ValueRanges, Statement], Int
     CellIndex: _cell_index,
     ThreadIndex: _thread_index,
 }
+
+RECORDERS: dict[type[Statement], Recorder] = {**dict.fromkeys(TRANSFER_FUNCTIONS, ValueRanges.record)}
+RECORDERS[Call] = ValueRanges.record_call
+RECORDERS_OF_STORES: dict[type[Statement], Recorder] = {**RECORDERS, LocalStore: ValueRanges.record_store}
+"""What a walk does after each statement; that of `stored_ranges` also after each store."""

@@ -153,16 +153,17 @@ def _texel(rewriter: Rewriter, read: Statement) -> Statement | None:
 def _const_key(statement: Const) -> Key | None:
     if statement.name is not None:
         return None
-    # repr() distinguishes 0.0 from -0.0, and makes NaN equal to itself.
-    value = statement.value if statement.value.__class__ is int else repr(statement.value)
+    value: Hashable = statement.value
+    if value.__class__ is float and (value == 0 or value != value):
+        value = repr(value)  # it distinguishes 0.0 from -0.0, and makes NaN equal to itself
     return (Const, statement.type, value, statement.origin, statement.is_mask)
 
 
 def _operation_key(statement: Operation) -> Key | None:
-    operands = [id(operand) for operand in statement.operands]
-    if statement.op in COMMUTATIVE:
-        operands.sort()
-    return (statement.op, *operands, statement.type)
+    op, operands = statement.op, statement.operands
+    if op in COMMUTATIVE:
+        operands = sorted(operands, key=id)
+    return (op, *operands, statement.type)
 
 
 def _cast_key(statement: Cast) -> Key | None:

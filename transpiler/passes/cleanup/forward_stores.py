@@ -14,6 +14,9 @@ last stored to it, unless a statement between may write the element.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ...errors import InternalError
 from ...ir.functions import Call, Reference
 from ...ir.nodes import Block, Effect, Statement, blocks, operands, walk
@@ -58,7 +61,26 @@ def forward_stores(kernel: Kernel, context: PassContext) -> bool:
             variables = _Locals({s for s in between_loops if isinstance(s, Alloca)})
             changed |= variables.run(root)
             changed |= bool(variables.stores) and _drop_overwritten(root)
-    return (context.may_have(kernel, (GlobalStore,)) and _ForwardGlobals().run(kernel)) or changed
+    if not context.may_have(kernel, (GlobalStore,)) or not _may_forward(kernel):
+        return changed
+    if not _ForwardGlobals().run(kernel):
+        return changed
+    if not context.may_have(kernel, (Alloca,)):  # the walk finds all that it may find
+        context.left = frozenset({"fold", "simplify", "common_subexpressions", "dead_code"})
+    return True
+
+
+def _may_forward(kernel: Kernel) -> bool:
+    """Return whether a statement loads or stores through a pointer through which one before it has stored."""
+    stored: set[Statement] = set()
+    for root in kernel.roots():
+        for statement in walk(root):
+            if isinstance(statement, (GlobalLoad, GlobalStore)):
+                if statement.pointer in stored:
+                    return True
+                if statement.__class__ is GlobalStore:
+                    stored.add(statement.pointer)
+    return False
 
 
 class _State:
@@ -152,51 +174,56 @@ class _Locals:
                 state.clear()
             if statement.__class__ in VALUES:
                 continue
-            match statement:
-                case LocalLoad():
-                    self.scan_load(statement, state)
-                case LocalStore(pointer=pointer):
-                    self.scan_store(statement, pointer, state)
-                case Alloca():
-                    state.set(statement, statement)
-                case If():
-                    branches = [statement.then, *([] if statement.otherwise is None else [statement.otherwise])]
-                    ended |= self.scan_branches(statement, branches, state)
-                case IfExp():
-                    self.scan_branches(statement, [statement.then, statement.otherwise], state)
-                case _ if statement.BLOCKS:
-                    self.scan_other(statement, state)
-                    self.scan_loop(statement, state)
-                case _:
-                    self.scan_other(statement, state)
-                    ended |= bool(statement.EFFECT & Effect.CONTROL)
+            ended |= SCANS.get(statement.__class__, _Locals.scan_rest)(self, statement, state)
         return ended
 
-    def scan_load(self, load: LocalLoad, state: _State) -> None:
-        base = base_pointer(load.pointer)
-        if isinstance(base, Reference):
-            self.retained.add(base)
-            return
-        if not isinstance(base, Alloca):
-            raise InternalError(f"a local load reads {type(base).__name__}")
-        self.loads.setdefault(base, []).append(load)
-        value = state.get(base)
-        if value is None:
-            self.retained.add(base)
-        else:
-            self.read[load] = value
+    # These return whether what follows in the block is unreachable.
 
-    def scan_store(self, store: LocalStore, pointer: Statement, state: _State) -> None:
-        base = base_pointer(pointer)
-        if isinstance(base, Reference):
-            return
-        if not isinstance(base, Alloca):
-            raise InternalError(f"a local store writes {type(base).__name__}")
-        self.stores.setdefault(base, []).append(store)
-        if pointer is base:
-            state.set(base, store.value)
+    def scan_alloca(self, alloca: Alloca, state: _State) -> bool:
+        state.set(alloca, alloca)
+        return False
+
+    def scan_load(self, load: LocalLoad, state: _State) -> bool:
+        base = base_pointer(load.pointer)
+        if isinstance(base, Alloca):
+            self.loads.setdefault(base, []).append(load)
+            value = state.get(base)
+            if value is None:
+                self.retained.add(base)
+            else:
+                self.read[load] = value
+        elif isinstance(base, Reference):
+            self.retained.add(base)
         else:
-            state.pop(base)
+            raise InternalError(f"a local load reads {type(base).__name__}")
+        return False
+
+    def scan_store(self, store: LocalStore, state: _State) -> bool:
+        base = base_pointer(store.pointer)
+        if isinstance(base, Alloca):
+            self.stores.setdefault(base, []).append(store)
+            if store.pointer is base:
+                state.set(base, store.value)
+            else:
+                state.pop(base)
+        elif not isinstance(base, Reference):
+            raise InternalError(f"a local store writes {type(base).__name__}")
+        return False
+
+    def scan_if(self, statement: If, state: _State) -> bool:
+        branches = [statement.then, *([] if statement.otherwise is None else [statement.otherwise])]
+        return self.scan_branches(statement, branches, state)
+
+    def scan_choice(self, statement: IfExp, state: _State) -> bool:
+        self.scan_branches(statement, [statement.then, statement.otherwise], state)
+        return False
+
+    def scan_rest(self, statement: Statement, state: _State) -> bool:
+        self.scan_other(statement, state)
+        if statement.BLOCKS:
+            self.scan_loop(statement, state)
+            return False
+        return bool(statement.EFFECT & Effect.CONTROL)
 
     def scan_other(self, statement: Statement, state: _State) -> None:
         """A variable that other statements than loads and stores use stays."""
@@ -338,6 +365,15 @@ class _Locals:
 
     def rebuild_store(self, rewriter: Rewriter, store: Statement) -> Statement | None:
         return DROPPED if store in self.dropped else None
+
+
+SCANS: dict[type[Statement], Callable[[_Locals, Any, _State], bool]] = {
+    Alloca: _Locals.scan_alloca,
+    LocalLoad: _Locals.scan_load,
+    LocalStore: _Locals.scan_store,
+    If: _Locals.scan_if,
+    IfExp: _Locals.scan_choice,
+}
 
 
 def _part(rewriter: Rewriter, value: Statement, pointer: Statement, origin: Statement) -> Statement:

@@ -11,16 +11,16 @@ constants, which the next cleanup propagates.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from ...ir.nodes import Statement, operands, walk
+from ...ir.nodes import Block, Statement, operands, walk
 from ...ir.statements import Assert, Const, IndexCheck, LoopIndex, Notice, Operation, RangeFor, is_const, scalar_type
 from ...ir.tasks import Kernel
-from ...ir.types import Scalar, Tensor, element_of, u1
+from ...ir.types import Scalar, Tensor, Type, element_of, u1
 from ..analysis.intervals import Interval, contains, whole
 from ..analysis.value_ranges import ValueRanges, same_value, stored_ranges
 from ..context import PassContext
-from ..rewrite import DROPPED, Rewriter
+from ..rewrite import DROPPED, Rewriter, Rule
 
 
 def ranges(kernel: Kernel, context: PassContext) -> bool:
@@ -29,13 +29,55 @@ def ranges(kernel: Kernel, context: PassContext) -> bool:
     if not any(map(_may_be_simpler, [s for root in kernel.roots() for s in walk(root) if s.__class__ in kinds])):
         return False
     rules = {Operation: _operation, Assert: _assert, Notice: _notice, IndexCheck: _index_check}
-    rewriter = ValueRanges(rules, stored_ranges(kernel))
+    rewriter = _Reduction(rules, stored_ranges(kernel))
+    may_be_equal = context.may_have(kernel, PLAIN_OPS) or any(context.may_have_all(kernel, ops) for ops in EQUAL_LATER)
     changed = rewriter.run(kernel)
     replaced = rewriter.mapping.items()
     if not rewriter.drops and all(new.__class__ is Operation and new not in operands(old) for old, new in replaced):
         # New divisions are as unknown as the old ones to what compares indices and stored values.
-        context.left = frozenset({"fold", "simplify", "common_subexpressions", "dead_code"})
+        context.left = frozenset({"fold", "simplify", "dead_code"})
+        if may_be_equal:
+            context.left |= {"common_subexpressions"}
     return changed
+
+
+class _Reduction(ValueRanges):
+    """The walk. numbers: the constants without a name in the open blocks; added: their keys, in order."""
+
+    def __init__(self, rules: Mapping[type[Statement], Rule], variables: Mapping[Statement, Interval]) -> None:
+        super().__init__(rules, variables)
+        self.numbers: dict[Number, Const] = {}
+        self.added: list[Number] = []
+        self.recorders = {**self.recorders, Const: _Reduction.record_number}
+
+    def block(self, block: Block) -> None:
+        """Walk a block, whose constants are not known after it."""
+        first = len(self.added)
+        super().block(block)
+        for key in self.added[first:]:
+            del self.numbers[key]
+        del self.added[first:]
+
+    def record_number(self, const: Const) -> None:
+        """Record a constant and its interval."""
+        self.record(const)
+        is_plain = const.name is None and const.origin is None and not const.is_mask
+        if const in self.known and is_plain and (key := (int(const.value), const.type)) not in self.numbers:
+            self.numbers[key] = const
+            self.added.append(key)
+
+    def number(self, value: int, type: Scalar, origin: Statement) -> Const:
+        """Return a constant; origin: the statement in whose place it is needed."""
+        known = self.numbers.get((value, type))
+        if known is None:
+            known = Const(value, type=type)
+            self.emit(known, origin)
+            self.record_number(known)
+        return known
+
+
+Number = tuple[int, Type | None]
+"""A value and its type."""
 
 
 def _may_be_simpler(statement: Statement) -> bool:
@@ -102,7 +144,8 @@ def _by_power_of_two(walk: ValueRanges, operation: Operation, quotient: bool) ->
     number = int(divisor.value)
     if number & (number - 1) or number < 2 or divisor.origin is not None:  # a name says more than a shift
         return None
-    second = _emit(walk, Const(number.bit_length() - 1 if quotient else number - 1, type=kind), operation)
+    assert isinstance(walk, _Reduction)
+    second = walk.number(number.bit_length() - 1 if quotient else number - 1, kind, operation)
     return _emit(walk, Operation("sar" if quotient else "bit_and", [dividend, second], type=kind), operation)
 
 
@@ -127,6 +170,11 @@ def _redundant_mask(walk: ValueRanges, operation: Operation, intervals: list[Int
 
 
 PLAIN = {"floordiv": "plain_div", "mod": "plain_mod", "raw_div": "plain_div", "raw_mod": "plain_mod"}
+
+PLAIN_OPS = ("plain_div", "plain_mod", "sar", "bit_and")
+EQUAL_LATER = (("floordiv", "raw_div"), ("mod", "raw_mod"))
+"""Different operations may become equal ones in a kernel that has one of the first row, or both of a pair: `i // 4` and
+`i >> 2`. Else what was not equal before is not equal after this pass."""
 
 ROUNDING_DOWN = frozenset({"floordiv", "mod"})
 

@@ -63,6 +63,7 @@ class _Search(ValueRanges):
         super().__init__({}, variables)
         self.harmless = harmless
         self.found: list[Operation] = []
+        self.recorders = {**self.recorders, Operation: _Search.record_operation}
 
     def of(self, value: Statement) -> Interval | None:
         """Return the interval of a value; the length of a list may be above its capacity while threads append."""
@@ -70,14 +71,15 @@ class _Search(ValueRanges):
             return 0, min(prod(value.node.extents) + MOST_THREADS, I32_MAX)
         return super().of(value)
 
-    def record(self, statement: Statement) -> None:
-        if isinstance(statement, Operation) and statement not in self.harmless and self._may_wrap(statement):
-            self.found.append(statement)
-        super().record(statement)
+    def record_operation(self, operation: Operation) -> None:
+        """Collect an operation, and record its interval."""
+        if operation.op in WRAPPING and operation not in self.harmless and self._may_wrap(operation):
+            self.found.append(operation)
+        self.record(operation)
 
     def _may_wrap(self, operation: Operation) -> bool:
         computed = _computed_type(operation)
-        if operation.op not in WRAPPING or computed is None or _is_at_most_an_operand(operation):
+        if computed is None or _is_at_most_an_operand(operation):
             return False
         intervals = [self.of(operand) for operand in operation.operands]
         known = [interval for interval in intervals if interval is not None]

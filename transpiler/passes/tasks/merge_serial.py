@@ -16,8 +16,11 @@ from collections.abc import Sequence
 from ...ir.nodes import walk
 from ...ir.statements import Rand
 from ...ir.tasks import Kernel, Task
-from ..analysis.task_order import is_movable, may_be_crossed, memory_of
+from ..analysis.task_order import Memory, is_movable, may_be_crossed, memory_of
 from ..context import PassContext
+
+Loops = dict[Task, Memory | None]
+"""What loops read and write, None for one that nothing may cross. The pass does not change them."""
 
 
 def merge_serial(kernel: Kernel, context: PassContext) -> bool:
@@ -27,30 +30,37 @@ def merge_serial(kernel: Kernel, context: PassContext) -> bool:
         return False
     remaining = list(kernel.tasks)
     movable = [task for task in serial if all(map(is_movable, walk(task.body)))]
+    loops: Loops = {}
     for is_later, task in [*((False, task) for task in movable), *((True, task) for task in movable)]:
         if task in remaining:
-            _move(task, remaining, is_later)
+            _move(task, remaining, is_later, loops)
     if len(remaining) == len(kernel.tasks):
         return False
     set_tasks(kernel, remaining)
     return True
 
 
-def _move(task: Task, tasks: list[Task], is_later: bool) -> None:
+def _move(task: Task, tasks: list[Task], is_later: bool, loops: Loops) -> None:
     """Move the statements of a task into the serial task before it, or after it, if they may cross what is between."""
     position = tasks.index(task)
     numbers = range(position + 1, len(tasks)) if is_later else range(position - 1, -1, -1)
     other = next((k for k in numbers if tasks[k].loop is None), None)
-    if other is None or not _may_cross(task, tasks[min(position, other) + 1 : max(position, other)]):
+    if other is None or not _may_cross(task, tasks[min(position, other) + 1 : max(position, other)], loops):
         return
     body = tasks[other].body
     body.statements = task.body.statements + body.statements if is_later else body.statements + task.body.statements
     tasks.remove(task)
 
 
-def _may_cross(task: Task, between: Sequence[Task]) -> bool:
+def _may_cross(task: Task, between: Sequence[Task], loops: Loops) -> bool:
     own = memory_of(task.body)
-    return all(may_be_crossed(other) and own.is_independent_of(memory_of(*other.roots())) for other in between)
+    for loop in between:
+        if loop not in loops:
+            loops[loop] = memory_of(*loop.roots()) if may_be_crossed(loop) else None
+        memory = loops[loop]
+        if memory is None or not own.is_independent_of(memory):
+            return False
+    return True
 
 
 def draws_numbers(kernel: Kernel) -> bool:

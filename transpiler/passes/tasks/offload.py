@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...ir.functions import Call, calls
-from ...ir.nodes import Block, Effect, Statement, clone, has_effect, operands, walk, walk_blocks
+from ...ir.nodes import Block, Effect, Statement, blocks, clone, has_effect, operands, walk, walk_blocks
 from ...ir.statements import (
     Alloca,
     GlobalLoad,
@@ -73,6 +73,7 @@ class _Offload:
         order: the position of a top-level statement.
         copied: values that each task computes again.
         temporaries: values and variables that cross tasks.
+        read: by block, the top-level values that statements in it or inside them read.
     """
 
     def __init__(self, kernel: Kernel, context: PassContext) -> None:
@@ -83,6 +84,7 @@ class _Offload:
         self.order: dict[Statement, int] = {}
         self.copied: set[Statement] = set()
         self.temporaries: dict[Statement, Temporary] = {}
+        self.read: dict[Block, list[Statement]] = {}
 
     def run(self) -> None:
         self.split()
@@ -117,7 +119,7 @@ class _Offload:
                 and statement.type is not None
                 and not has_effect(statement, Effect.READ | Effect.WRITE | Effect.CONTROL)
                 and not _calls(statement)  # each thread would repeat the call, which may take long
-                and all(operand in self.copied for operand in _outer_operands(statement))
+                and all(operand in self.copied for operand in self.outer_operands(statement))
             ):
                 self.copied.add(statement)
 
@@ -125,7 +127,7 @@ class _Offload:
         """Find the variables and values that one task defines and another uses, also through copied values."""
         used_in: dict[Statement, set[int]] = {}
         for index, group in enumerate(self.groups):
-            pending = [operand for statement in group for operand in _outer_operands(statement)]
+            pending = [operand for statement in group for operand in self.outer_operands(statement)]
             seen: set[Statement] = set()
             while pending:
                 value = pending.pop()
@@ -134,7 +136,7 @@ class _Offload:
                 seen.add(value)
                 used_in.setdefault(value, set()).add(index)
                 if value in self.copied and self.group_of[value] != index:
-                    pending.extend(_outer_operands(value))
+                    pending.extend(self.outer_operands(value))
         taken: set[str] = set()
         for statement in self.kernel.body.statements:
             crosses = used_in.get(statement, set()) - {self.group_of[statement]}
@@ -164,7 +166,8 @@ class _Offload:
         if not (isinstance(loop, RangeFor) and becomes_task(loop)):
             body = Block(self.store_temporaries(group))
             task = Task("", TaskKind.SERIAL, body, block_dim=1, location=loop.location)
-            return _Draft(task, *self.import_values(_used(body), index))
+            used = [value for statement in body.statements for value in self.outer_operands(statement)]
+            return _Draft(task, *self.import_values(used, index))
         imports, mapping = self.import_values([*loop.starts, *loop.ends, *loop.steps], index)
         for bounds in (loop.starts, loop.ends, loop.steps):
             bounds[:] = [mapping.get(value, value) for value in bounds]
@@ -172,10 +175,25 @@ class _Offload:
         if loop.grid_stride is None:
             loop.grid_stride = self.context.options.grid_stride
         task = Task("", TaskKind.RANGE_FOR, loop.body, Block(imports), loop, block_dim, loop.location)
-        return _Draft(task, *self.import_values(_used(loop.body), index))
+        return _Draft(task, *self.import_values(self.read_in(loop.body), index))
+
+    def outer_operands(self, statement: Statement) -> list[Statement]:
+        """Return the operands of a statement, and the top-level values that statements inside it read."""
+        if not statement.BLOCKS:
+            return operands(statement)
+        return [*operands(statement), *(value for block in blocks(statement) for value in self.read_in(block))]
+
+    def read_in(self, block: Block) -> list[Statement]:
+        """Return the top-level values that statements in `block` or inside them read, each once."""
+        if block not in self.read:
+            self.read[block] = [value for value in dict.fromkeys(_used(block)) if value in self.group_of]
+        return self.read[block]
 
     def rewrite(self, draft: _Draft) -> None:
         """Make a task read its copies, and access variables that became temporaries by global accesses."""
+        if not (draft.mapping or self.temporaries):
+            draft.task.body.statements[:0] = draft.imports
+            return
         rewriter = Rewriter(
             {Alloca: self.drop_variable, LocalLoad: _load_globally, LocalStore: _store_globally, Call: _call_globally}
         )
@@ -203,7 +221,7 @@ class _Offload:
             if value not in needed and self.is_from_outside(value, index):
                 needed.add(value)
                 if value in self.copied:
-                    pending += _outer_operands(value)
+                    pending += self.outer_operands(value)
         for value in sorted(needed, key=self.order.__getitem__):
             if value in self.copied:
                 imported.append(clone(value, mapping))
@@ -238,14 +256,6 @@ def _used(block: Block) -> list[Statement]:
         if inner.result is not None:
             used.append(inner.result)
     return used
-
-
-def _outer_operands(statement: Statement) -> list[Statement]:
-    """Return the operands of `statement` and the statements inside it that are defined outside."""
-    if not statement.BLOCKS:
-        return operands(statement)
-    inside = set(walk(Block([statement])))
-    return [value for value in _used(Block([statement])) if value not in inside]
 
 
 def _load_globally(rewriter: Rewriter, load: Statement) -> Statement | None:

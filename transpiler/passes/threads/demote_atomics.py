@@ -17,7 +17,7 @@ from typing import TypeGuard
 
 from ...ir.builder import Builder
 from ...ir.functions import Reference, calls
-from ...ir.nodes import Block, Remark, Statement, walk
+from ...ir.nodes import Block, Effect, Remark, Statement, walk
 from ...ir.ops import ATOMIC_OPS
 from ...ir.sparse import CellIndex
 from ...ir.statements import (
@@ -107,7 +107,7 @@ def _exclusive_in_tasks(kernel: Kernel, context: PassContext) -> dict[AtomicOp, 
     """Return the atomics whose element no other thread of the task writes, with a reason if it is not obvious."""
     result: dict[AtomicOp, str] = {}
     for task in kernel.tasks:
-        atomics = [statement for statement in walk(task.body) if isinstance(statement, AtomicOp)]
+        atomics = [s for s in walk(task.body) if isinstance(s, AtomicOp)]
         if not atomics:
             continue
         exclusive = exclusive_pointers(task)
@@ -130,7 +130,7 @@ def exclusive_pointers(task: Task) -> set[GlobalPtr]:
         return set()
     writes: dict[Array, list[GlobalPtr]] = {}
     for statement in walk(task.body):
-        if isinstance(statement, (GlobalStore, AtomicOp)):
+        if statement.EFFECT & Effect.WRITE and isinstance(statement, (GlobalStore, AtomicOp)):
             base = base_pointer(statement.pointer)
             if isinstance(base, GlobalPtr):
                 writes.setdefault(base.array, []).append(base)

@@ -43,6 +43,8 @@ def private_sums(kernel: Kernel, context: PassContext) -> bool:
         return False
     plain: set[Statement] = set()
     for task in kernel.tasks:
+        if _is_short(task):
+            continue
         found = scattered(task)
         numbers = sum(map(_numbers, found))
         threads = _most_threads(task, numbers, found)
@@ -52,6 +54,12 @@ def private_sums(kernel: Kernel, context: PassContext) -> bool:
     if plain:
         _make_plain(kernel, plain, context)
     return bool(plain)
+
+
+def _is_short(task: Task) -> bool:
+    """Return whether a loop is known to have too few iterations for copies."""
+    iterations = None if task.loop is None else trip_count(task.loop)
+    return iterations is not None and iterations < FEWEST_ITERATIONS
 
 
 def _copies(kernel: Kernel, array: Array, threads: int) -> PrivateSums:

@@ -21,6 +21,8 @@ Iterations of a parallel loop are independent, so overlapping arrays are no obst
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from ...ir.functions import Call, reachable
 from ...ir.nodes import Effect, Statement, operands, walk
 from ...ir.sparse import TOPOLOGY_WRITERS
@@ -139,13 +141,12 @@ def _is_known(loop: RangeFor) -> bool:
 
 def varying_values(task: Task, loop: RangeFor) -> set[Statement]:
     """Return the values that differ between lanes; local variables are among them as soon as one is stored there."""
-    users: dict[Statement, list[Statement]] = {}
-    waiting: list[Statement] = []
-    for statement in walk(task.body):
+    users: defaultdict[Statement, list[Statement]] = defaultdict(list)
+    statements = list(walk(task.body))
+    for statement in statements:
         for operand in operands(statement):
-            users.setdefault(operand, []).append(statement)
-        if is_index_of(statement, loop) and _is_last(statement, loop):
-            waiting.append(statement)
+            users[operand].append(statement)
+    waiting: list[Statement] = [s for s in statements if is_index_of(s, loop) and _is_last(s, loop)]
     found = set(waiting)
     while waiting:  # a loop may store at its end what it reads at its start
         value = waiting.pop()

@@ -14,15 +14,24 @@ from .syntax_forms import Syntax
 
 @dataclass(slots=True)
 class Symbols:
-    """Names of a language or of helpers, as they are printed. called: functions. named: types and constants too."""
+    """Names of a language or of helpers, as they are printed.
+
+    Attributes:
+        called: functions.
+        named: types and constants too.
+        templates: those whose names have been recorded.
+    """
 
     called: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
+    templates: set[str] = field(default_factory=set)
 
     def use(self, syntax: Syntax) -> None:
         """Record the names in a syntax."""
-        self.called.update(syntax.called)
-        self.named.update(syntax.named)
+        if syntax.template not in self.templates:
+            self.templates.add(syntax.template)
+            self.called.update(syntax.called)
+            self.named.update(syntax.named)
 
     def call(self, *names: str) -> None:
         """Record functions that are called."""
