@@ -40,6 +40,9 @@ LETTERS = "xyzw"
 """Names of the elements of a vector."""
 
 
+NO_OPERAND: tuple[Const, list[Statement], int] = (Const(0), [], 0)
+
+
 def fits(value: int, type: Scalar) -> bool:
     """Return whether an integer fits `type` by width; the sign may wrap, as in C."""
     return -(1 << type.bits - 1) <= value < 1 << type.bits
@@ -49,6 +52,7 @@ class RuntimeValues:
     """Creates run-time values. structs: the struct types of the kernel. numbers: for those of static loops.
 
     vectors: by identity, the vectors from outside the kernel, each with its name and the expression that reads it.
+    operands: by class and value, the last constant that is an operand, the statements of its block, its position there.
     """
 
     def __init__(
@@ -65,6 +69,7 @@ class RuntimeValues:
         self.structs = structs
         self.options = options
         self.vectors: dict[int, tuple[Matrix, str, str]] = {}
+        self.operands: dict[tuple[type, float], tuple[Const, list[Statement], int]] = {}
 
     def lift(self, value: Any, node: ast.AST | None = None) -> Statement:
         """Return `value` as a run-time value: numbers as constants, lists and matrices as tensors.
@@ -101,6 +106,19 @@ class RuntimeValues:
         raise self.reporter.error(
             TaichiTypeError, f"{kind[0].upper()}{kind[1:]} cannot be used as a value in a kernel", hint, node
         )
+
+    def operand(self, value: Any, node: ast.AST | None = None) -> Statement:
+        """Return `value` as a run-time value that is only read: equal numbers in a row are one constant."""
+        kind = value.__class__
+        if (kind is not int and kind is not float) or value == 0:  # `0.0 == -0.0`; NaN equals nothing
+            return self.lift(value, node)
+        statements = self.builder.block.statements
+        known, block, position = self.operands.get((kind, value), NO_OPERAND)
+        if block is statements and position < len(block) and block[position] is known:  # it may have been dropped
+            return known
+        made = self.constant(value)
+        self.operands[kind, value] = made, statements, len(statements) - 1
+        return made
 
     def _lift_numbers(self, value: PerIteration) -> Statement:
         """Return the numbers of a static loop, or its vectors and matrices, as a run-time value."""

@@ -65,9 +65,9 @@ def binary(context: Context, entry: tuple[str, Meaning], left: Any, right: Any) 
     name, meaning = entry
     if isinstance(left, Statement):  # most are
         if isinstance(right, Statement) or (right.__class__ is int and name != "pow"):
-            return _binary_of_values(context, name, left, context.values.lift(right))
+            return _binary_of_values(context, name, left, context.values.operand(right))
         if right.__class__ is float:
-            number = context.values.lift(right)
+            number = context.values.operand(right)
             warn_of_rounding(context, right, left.type)
             return _binary_of_values(context, name, left, number)
     if (numbers := contains_per_iteration(left, right)) is not None:

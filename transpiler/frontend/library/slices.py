@@ -25,7 +25,7 @@ def has_slice(node: ast.expr) -> bool:
 
 def index_statement(context: Context, item: Any, node: ast.AST | None = None) -> Statement:
     """Return an index as an i32. Raises: TaichiTypeError for floats."""
-    lifted = context.values.lift(item, node)
+    lifted = context.values.operand(item, node)
     type = lifted.type
     if not isinstance(type, Scalar) or type.is_float:
         raise context.error(

@@ -67,6 +67,9 @@ FOR_VECTORS = frozenset({
 """Operations that processors have for vectors."""
 
 
+SUMS = frozenset({"add", "sub", "wrapping_add", "wrapping_sub"})
+
+
 def vector_lanes(kernel: Kernel, context: PassContext) -> bool:
     """Mark the loops of C whose iterations become lanes of vectors."""
     if not context.capabilities.blocks_as_loops:
@@ -100,7 +103,9 @@ def may_have_lanes(task: Task, loop: RangeFor) -> bool:
     kinds = {s.__class__ for s in statements}
     if any(issubclass(kind, NOT_TAKEN) or kind.EFFECT & Effect.FENCE for kind in kinds):
         return False
-    return any(map(repeats, statements)) and not any(map(_is_indexed, statements))
+    if not any(map(repeats, statements)) or any(map(_is_indexed, statements)):
+        return False
+    return not any(is_scattered(access, loop) for access in accesses_in_loops(task))
 
 
 def is_plain_loop(task: Task, loop: RangeFor) -> bool:
@@ -175,11 +180,33 @@ def is_along(access: GlobalLoad | GlobalStore, loop: RangeFor, varying: set[Stat
     return _is_lane(last, loop, varying)
 
 
+def is_scattered(access: GlobalLoad | GlobalStore, loop: RangeFor) -> bool:
+    """Return whether the last index of an access shows that lanes access neither one element nor neighbours."""
+    base = access.pointer
+    if not isinstance(base, GlobalPtr) or not base.indices:
+        return False
+    last = base.indices[-1]
+    return isinstance(last, Operation) and last.op not in SUMS and _depends_on_lane(last, loop)
+
+
+def _depends_on_lane(value: Statement, loop: RangeFor) -> bool:
+    """Return whether operations compute a value from the index of the lane."""
+    pending, seen = [value], set[Statement]()
+    while pending:
+        part = pending.pop()
+        if isinstance(part, LoopIndex) and part.loop is loop and _is_last(part, loop):
+            return True
+        if isinstance(part, Operation) and part not in seen:
+            seen.add(part)
+            pending += part.operands
+    return False
+
+
 def _is_lane(index: Statement, loop: RangeFor, varying: set[Statement]) -> bool:
     """Return whether an index is that of the lane, or at the same distance from it in all lanes."""
     if isinstance(index, LoopIndex):
         return index.loop is loop and _is_last(index, loop)
-    if not isinstance(index, Operation) or index.op not in ("add", "sub", "wrapping_add", "wrapping_sub"):
+    if not isinstance(index, Operation) or index.op not in SUMS:
         return False
     left, *rest = index.operands
     if index.op in ("add", "wrapping_add") and left not in varying:
