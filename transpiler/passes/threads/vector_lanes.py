@@ -65,8 +65,6 @@ FOR_VECTORS = frozenset({
     "eq", "ne", "logical_and", "logical_or", "logical_not", "bit_and", "bit_or", "bit_xor", "bit_not",
 })  # fmt: skip
 """Operations that processors have for vectors."""
-
-
 SUMS = frozenset({"add", "sub", "wrapping_add", "wrapping_sub"})
 
 
