@@ -55,7 +55,6 @@ def make_submitter(
 
     functions: of the driver, for barriers, push constants, pipelines and dispatches.
     is_read: results are read after each launch; the copy to the host is a command of the same submission then.
-
     For one parallel loop in groups of 128:
 
         def submit_held(counts):
@@ -98,9 +97,8 @@ def make_submitter(
         **{f"p{index}": task.pipeline for index, task in enumerate(tasks)},
         **{f"fewer{index}": task.fewer for index, task in enumerate(tasks)},
     }
-    shapes = tuple(_shape(task) for task in tasks)
-    has_store, has_textures = arguments.store is not None, bind_textures is not None
-    exec(_code_of(shapes, arguments.size_bytes, has_store, has_textures, is_read), namespace)  # noqa: S102
+    shapes, has_store = tuple(map(_shape, tasks)), arguments.store is not None
+    exec(_code_of(shapes, arguments.size_bytes, has_store, bind_textures is not None, is_read), namespace)  # noqa: S102
     submit: Submit = namespace.pop("submit_held")  # else it would be in a reference cycle with its namespace
     return submit
 
