@@ -79,12 +79,12 @@ def sort(keys: Any) -> bool:
     return True
 
 
-def order_of(codes: Any) -> Any | None:
-    """Return where each of the unsigned numbers is in their order, None if CuPy cannot work on them."""
-    if not takes(codes):
+def order_of(keys: Any) -> Any | None:
+    """Return where each of the integers is in their order, None if CuPy cannot work on them."""
+    if not takes(keys):
         return None
-    order = ndarray(i32, codes.shape)
-    with lent(codes, order) as (_, view, numbers):
+    order = ndarray(i32, keys.shape)
+    with lent(keys, order) as (_, view, numbers):
         numbers[...] = view.argsort()
     return order
 

@@ -21,10 +21,10 @@ PACKAGE = __name__.split(".")[0]
 
 TABLE = {
     "_funcs": "randn polar_decompose eig sym_eig svd solve",
-    "_kernels": """runtime.compat.kernels: clear_gradients ext_arr_to_matrix ext_arr_to_ndarray ext_arr_to_tensor
-        ext_arr_to_ndarray_matrix field_fill_python_scope fill_field fill_ndarray fill_ndarray_matrix matrix_to_ext_arr
-        ndarray_matrix_to_ext_arr ndarray_to_ext_arr ndarray_to_ndarray tensor_to_ext_arr tensor_to_image
-        tensor_to_tensor vector_to_image""",
+    "_kernels": """runtime.compat.kernels: blit_from_field_to_field clear_gradients ext_arr_to_matrix
+        ext_arr_to_ndarray ext_arr_to_tensor ext_arr_to_ndarray_matrix field_fill_python_scope fill_field fill_ndarray
+        fill_ndarray_matrix matrix_to_ext_arr ndarray_matrix_to_ext_arr ndarray_to_ext_arr ndarray_to_ndarray
+        tensor_to_ext_arr tensor_to_image tensor_to_tensor vector_to_image""",
     "_main": "runtime.ti: main",
     "_snode": "FieldsBuilder",
     "_snode.fields_builder": "FieldsBuilder",
@@ -110,7 +110,7 @@ TABLE = {
     "ui.staging_buffer": "",
     "ui.ui": """ui: ALT BACKSPACE CAPSLOCK CTRL Camera Canvas DOWN ESCAPE Gui LEFT LMB MMB PRESS ProjectionMode RELEASE
         RETURN RIGHT RMB SHIFT SPACE Scene TAB UP Window check_ggui_availability make_camera""",
-    "ui.utils": "ui: check_ggui_availability",
+    "ui.utils": "ui: check_ggui_availability runtime.gui.scene: euler_to_vec vec_to_euler",
     "ui.window": "ui: Window",
 }
 """By path below the root package: names of the root, or of the module that is named before them with a colon."""

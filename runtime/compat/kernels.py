@@ -8,11 +8,18 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
-    "clear_gradients", "ext_arr_to_matrix", "ext_arr_to_ndarray", "ext_arr_to_ndarray_matrix", "ext_arr_to_tensor",
-    "field_fill_python_scope", "fill_field", "fill_ndarray", "fill_ndarray_matrix", "matrix_to_ext_arr",
-    "ndarray_matrix_to_ext_arr", "ndarray_to_ext_arr", "ndarray_to_ndarray", "tensor_to_ext_arr", "tensor_to_image",
-    "tensor_to_tensor", "vector_to_image",
+    "blit_from_field_to_field", "clear_gradients", "ext_arr_to_matrix", "ext_arr_to_ndarray",
+    "ext_arr_to_ndarray_matrix", "ext_arr_to_tensor", "field_fill_python_scope", "fill_field", "fill_ndarray",
+    "fill_ndarray_matrix", "matrix_to_ext_arr", "ndarray_matrix_to_ext_arr", "ndarray_to_ext_arr",
+    "ndarray_to_ndarray", "tensor_to_ext_arr", "tensor_to_image", "tensor_to_tensor", "vector_to_image",
 ]  # fmt: skip
+
+
+def blit_from_field_to_field(dst: Any, src: Any, offset: int, size: int) -> None:
+    """Copy the first `size` elements of a field of numbers to another, from element `offset` on."""
+    values = dst.to_numpy()
+    values[offset : offset + size] = src.to_numpy()[:size]
+    dst.from_numpy(values)
 
 
 def fill_field(field: Any, val: Any) -> None:

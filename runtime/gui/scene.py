@@ -31,6 +31,17 @@ class ProjectionMode(Enum):
     Orthogonal = 1
 
 
+def euler_to_vec(yaw: float, pitch: float) -> Any:
+    """Return the unit vector at an angle to the axis z, about y, and at another above that plane [rad]."""
+    return Vector([math.sin(yaw) * math.cos(pitch), math.sin(pitch), math.cos(yaw) * math.cos(pitch)])
+
+
+def vec_to_euler(v: Any, eps: float = 1e-6) -> tuple[float, float]:
+    """Return yaw and pitch [rad] of a vector of any length but 0. One within `eps` of the axis y has the yaw 0."""
+    x, y, z = _unit(np.array(v, float))
+    return math.atan2(x, z) if math.hypot(x, z) > eps else 0.0, math.asin(max(-1.0, min(1.0, y)))
+
+
 class Camera:
     """A camera: where it is, where it looks, and its angle of view [degrees] between bottom and top.
 
@@ -141,10 +152,10 @@ class Camera:
             if window.is_pressed(key):
                 position = position + direction * movement_speed * frames
         if hold_key is None or window.is_pressed(hold_key):
-            yaw, pitch = math.atan2(front[0], front[2]), math.asin(max(-1.0, min(1.0, front[1])))
+            yaw, pitch = vec_to_euler(front)
             yaw -= (x - last[1]) * yaw_speed * frames
             pitch = max(-EULER_LIMIT, min(EULER_LIMIT, pitch + (y - last[2]) * pitch_speed * frames))
-            front = np.array([math.sin(yaw) * math.cos(pitch), math.sin(pitch), math.cos(yaw) * math.cos(pitch)])
+            front = euler_to_vec(yaw, pitch).to_numpy()
         self.position(*position)
         self.lookat(*(position + front))
         self._last = now, x, y

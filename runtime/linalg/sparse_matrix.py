@@ -119,9 +119,9 @@ class SparseMatrix:
         self.matrix = changed.tocsr()
 
     def __str__(self) -> str:
-        rows = [[f"{value:g}" for value in row] for row in self.matrix.toarray()]
+        rows = [[f"{value:.4g}" for value in row] for row in self.matrix.toarray()]
         width = max((len(word) for row in rows for word in row), default=0)
-        return "\n".join("[" + ", ".join(word.rjust(max(width, 3)) for word in row) + "]" for row in rows)
+        return "\n".join("[" + ", ".join(word.rjust(width) for word in row) + "]" for row in rows)
 
     __repr__ = __str__
 

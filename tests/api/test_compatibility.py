@@ -71,6 +71,32 @@ def test_types_of_other_libraries() -> None:
     assert util.has_pytorch() in (True, False) and util.has_paddle() in (True, False)
 
 
+def test_operators_copies_and_angles_of_inner_modules(session) -> None:
+    from shadesmith._kernels import blit_from_field_to_field
+    from shadesmith.ui.utils import euler_to_vec, vec_to_euler
+
+    ops, x, y = ti.lang.ops, ti.field(ti.i32, 3), ti.field(ti.i32, 5)
+
+    @ti.kernel
+    def compute() -> ti.types.vector(6, ti.i32):
+        a, b = x[0] - 7, x[1] + 3
+        quotient = ops.cast(ops.truediv(a, 2) * 10, ti.i32)
+        return ti.Vector(
+            [ops.floordiv(a, b), ops.neg(a), ops.bit_xor(a, b), ops.bit_sar(a, 1), quotient, ops.mul(a, b)]
+        )
+
+    assert compute().to_numpy().tolist() == [-3, 7, -7 ^ 3, -4, -35, -21]
+    assert ops.floordiv(-7, 3) == -3 and ops.add(1, 2.5) == 3.5 and ops.cmp_le(2, 2)
+    x.from_numpy(np.array([4, 5, 6], np.int32))
+    blit_from_field_to_field(y, x, 2, 3)
+    assert y.to_numpy().tolist() == [0, 0, 4, 5, 6]
+    direction = euler_to_vec(0.3, 0.4)
+    assert np.allclose(direction.to_numpy(), [0.27219214, 0.38941834, 0.87992318])
+    assert np.allclose(vec_to_euler(2.0 * direction), (0.3, 0.4))
+    with pytest.warns(UserWarning, match="mind"):
+        ti.lang.util.warning("mind")
+
+
 def test_core_and_utils() -> None:
     assert ti._lib.core.GGUI_AVAILABLE in (True, False)
     assert ti._lib.core.get_max_num_indices() >= 8

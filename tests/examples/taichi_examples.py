@@ -63,6 +63,7 @@ LACKS = {
     r"videos need ffmpeg": "ffmpeg",
     r"No module named '([\w.]+)'": r"\1",
     r"run 'pip install ([\w -]+)'": r"\1",
+    r"this driver \(lavapipe\) ends all loops": "a driver that runs serial loops of 1,016,060 iterations; lavapipe ends after 65,535",
     r"requires cv2, wget and scipy": "cv2, wget and scipy",
 }
 """What an error of a program that cannot run here says, and what is missing then."""

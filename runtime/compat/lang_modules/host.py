@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from importlib.util import find_spec
 from typing import Any
 
@@ -55,6 +56,11 @@ def _foreign_type(module: Any, dt: Any, library: str) -> Any:
     if found is None:
         raise RuntimeError(f"{library} has no type for {dt}.")
     return found
+
+
+def warning(msg: str, warning_type: type[Warning] = UserWarning, stacklevel: int = 1, print_stack: bool = True) -> None:
+    """Warn of something in the caller."""
+    warnings.warn(msg, warning_type, stacklevel + 1)
 
 
 def to_taichi_type(dt: Any) -> Scalar:

@@ -89,7 +89,9 @@ def test_matrices_compute_as_numpy(target: str) -> None:
     array.from_numpy(x)
     assert np.allclose(a @ x, dense @ x) and np.allclose(a @ field, dense @ x)
     assert np.allclose((a @ array).to_numpy(), dense @ x)
-    assert str(ti.linalg.SparseMatrix(sm=np.array([[1, -2.5], [0, 10]]))) == "[   1, -2.5]\n[   0,   10]"
+    for values, text in (([[1, -2.5], [0, 10]], "[   1, -2.5]\n[   0,   10]"), ([[1, 0], [0, 2]], "[1, 0]\n[0, 2]"),
+                         ([[1 / 3, 0], [0, 123456789]], "[   0.3333,         0]\n[        0, 1.235e+08]")):  # fmt: skip
+        assert str(ti.linalg.SparseMatrix(sm=np.array(values))) == text  # as Taichi prints them
     with pytest.raises(ti.TaichiRuntimeError, match="Dimension mismatch"):
         a @ np.ones(n + 1)
     with pytest.raises(ti.TaichiRuntimeError, match="row 9 of a triplet is outside"):
