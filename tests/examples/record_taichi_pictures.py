@@ -3,7 +3,7 @@
     python tests/examples/record_taichi_pictures.py OUT.json [PROGRAM ...]      # with a Python that has Taichi
 
 Each program runs in a process of its own, without a window, for three frames; those with `ti.ui.Window` for one, since
-Taichi 1.7.4 crashes at the second without a display. Of the last frame 16 x 16 means of its colours are kept; of programs
+Taichi 1.7.4 crashes at the second without a display; Python's and NumPy's random numbers are seeded. Of the last frame 16 x 16 means of its colours are kept; of programs
 that draw none the same of their figures and pictures, the means of the columns of a PLY file, and what they print. For all
 of them the Python needs matplotlib below 3.9, Pillow, SciPy, OpenCV and pycairo, and the path `ffmpeg`.
 """
@@ -137,7 +137,7 @@ def record(folder: Path, program: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch, "picture.npy")
         command = [sys.executable, __file__, "--run", str(out), str(frames), str(folder / program)]
-        environment = {**os.environ, **saving_figures(Path(scratch)), "TI_ARCH": arch}
+        environment = {**os.environ, **beside(Path(scratch)), "TI_ARCH": arch}
         try:
             done = subprocess.run(command, cwd=scratch, env=environment, capture_output=True, text=True,
                                   timeout=PATIENCE, stdin=subprocess.DEVNULL)  # fmt: skip
@@ -148,9 +148,10 @@ def record(folder: Path, program: str) -> dict[str, Any]:
         return traces(Path(scratch), done.stdout) if done.returncode == 0 else {}
 
 
-def saving_figures(folder: Path) -> dict[str, str]:
-    """Return the variables by which a program's figures are saved below a folder."""
-    path = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(Path(__file__).parent))))
+def beside(folder: Path) -> dict[str, str]:
+    """Return the variables by which a program's figures are saved below a folder, and its random numbers are seeded."""
+    folders = (os.environ.get("PYTHONPATH"), str(Path(__file__).parent), str(Path(__file__).with_name("beside")))
+    path = os.pathsep.join(filter(None, folders))
     return {"PYTHONPATH": path, "MPLBACKEND": "module://saved_figures", "SAVED_FIGURES": str(folder / "figures")}
 
 

@@ -77,21 +77,17 @@ def make_submitter(
     It could be omitted only if two dispatches share no memory; bindings do not show this (two arguments may be one
     array), and comparing all addresses costs as much as the barrier.
     """
-    barrier, push, bind, dispatch = functions
     namespace = {
+        **dict(zip(("barrier", "push", "bind", "dispatch"), functions, strict=True)),
         "queue": queue,
         "begin": getattr(queue, "begin", None),  # a tape is always open
         "store": arguments.store,
-        "push": push,
         "layout": arguments.layout,
         "values": arguments.values,
         "bind_textures": bind_textures,
-        "barrier": barrier,
         "stages": queue.stages,
         "memory": queue.barrier,
         "null": null,
-        "bind": bind,
-        "dispatch": dispatch,
         "remember": queue.recent.append,
         "kernel": kernel,
         **{f"p{index}": task.pipeline for index, task in enumerate(tasks)},
