@@ -102,7 +102,9 @@ class Loaded:
     """CuPy's `Module`: a library in place of a cubin."""
 
     def load(self, code: bytes) -> None:
-        """Take what `compile_for_host` returned."""
+        """Take what `compile_for_host` returned. Raises: TaichiRuntimeError for the machine code of an archive."""
+        if code.startswith(b"\x7fELF"):
+            raise TaichiRuntimeError(f"{LACKS} instructions of NVIDIA")
         runtime()  # whose names the library needs
         self._path = Path(code.rstrip(b"\0").decode())
         self._library = ctypes.CDLL(str(self._path))
