@@ -37,6 +37,7 @@ from shadesmith.runtime.workbench.inspect.report import Page, render  # noqa: E4
 from shadesmith.runtime.workbench.inspect.report_content import describe_kernel, targets_in_words  # noqa: E402
 
 SOURCE = "/work/program.py"
+CALL = ". A call of the kernel in the program says what its arguments are; nothing is launched"
 CALLS: dict[Kernel, tuple[Any, ...]] = {}
 
 
@@ -52,6 +53,7 @@ def init(arch: Any = None, **options: Any) -> None:
     REAL_INIT(arch=ti.python, offline_cache=False, log_level="error", **known)
 
 
+ti.as_taichi(children=False)  # programs of Taichi are pasted as they are
 REAL_INIT = ti.init
 ti.init = init
 type.__setattr__(Kernel, "__call__", note_call)
@@ -81,7 +83,7 @@ def compiled(program: str) -> str:
             except BaseException as error:
                 line = line or _line(error)
                 problems.append((kernel.definition.qualname, _said(error)))
-                print(_said(error))
+                print(_said(error) + (CALL if "Missing argument" in str(error) else ""))
     for warning in caught:
         print(str(warning.message), file=printed)
     page = ""

@@ -38,6 +38,43 @@ def step(n: ti.i32) -> ti.f32:
             s += x[i].x * (0.3 ** k) // 3 + ti.i8(100 + k) + (7 << k) % 5
     return s + ti.f16(0.1) + n * 1e-30
 """
+BODIES = """import math
+import shadesmith as ti
+
+Body = ti.types.struct(p=ti.math.vec3, v=ti.math.vec3, mass=ti.f32)
+bodies = Body.field(shape=64)
+
+@ti.real_func
+def pull(d: ti.math.vec3) -> ti.math.vec3:
+    return d / (d.dot(d) + 1e-3) ** 1.5
+
+@ti.kernel
+def forces(dt: ti.f32):
+    for i in bodies:
+        for j in range(64):
+            bodies[i].v += pull(bodies[j].p - bodies[i].p) * bodies[j].mass * dt
+    for i in bodies:
+        bodies[i].p += bodies[i].v * dt * math.tau
+"""
+COUNTS = """import taichi as ti
+import numpy as np
+
+image = ti.types.ndarray(ti.u8, 2)
+WEIGHTS = np.array([0.25, 0.5, 0.25])
+
+@ti.kernel
+def histogram(picture: image, counts: ti.types.ndarray(ti.i32, 1), ranges: ti.template()) -> ti.f64:
+    total = ti.f64(0)
+    for i, j in ti.ndrange((1, picture.shape[0] - 1), picture.shape[1]):
+        blurred = 0.0
+        for k in ti.static(range(3)):
+            blurred += picture[i + k - 1, j] * WEIGHTS[k]
+        counts[ti.min(ti.i32(blurred) // ranges, 15)] += 1
+        total += blurred
+    return total
+
+histogram(ti.ndarray(ti.u8, (8, 8)), ti.ndarray(ti.i32, 16), 16)
+"""
 SOURCES = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
@@ -114,6 +151,11 @@ def test_three_programs_are_shown_without_the_network(page: chromium.Browser) ->
         assert part in shown and said == ""
     shown, said = shown_after(page, f"({typed})({json.dumps(PROGRAM)})")
     assert "step.cu" in shown
+    for program, file in ((BODIES, "forces"), (COUNTS, "histogram.c")):
+        shown, said = shown_after(page, f"({typed})({json.dumps(program)})")
+        assert file in shown and said == "", said
+    _, said = shown_after(page, f"({typed})({json.dumps(COUNTS.rpartition(chr(10) * 2)[0])})")
+    assert "Missing argument `ranges`" in said and "A call of the kernel" in said
     _, said = shown_after(page, f"({typed})({json.dumps(PROGRAM.replace('pull(x[i])', 'missing'))})")
     assert 'Name "missing" is not defined' in said
     assert page.run("document.querySelector('#numbers .wrong').textContent").strip() == "14"

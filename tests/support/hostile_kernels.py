@@ -17,6 +17,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -148,6 +149,92 @@ def large_local(x: matrix, k: ti.i32):
         x[i] = v[i]
 
 
+@ti.real_func
+def endless_steps(a: ti.f32, n: ti.i32) -> ti.f32:
+    found = a
+    while found > -1.0:
+        found += n
+        if found > 1e6:
+            found = 0.0
+    return found
+
+
+@ti.kernel
+def endless_function(x: matrix, n: ti.i32):
+    for i in range(64):
+        x[i % 8] = endless_steps(x[i % 8], n)
+
+
+@ti.kernel
+def endless_sum(x: matrix, n: ti.i32) -> ti.f32:
+    total = 0.0
+    for i in range(4096):
+        k = 0
+        while k >= 0:
+            total += x[k % 8]
+            k = (k + n) % 1000
+    return total
+
+
+@ti.kernel
+def endless_prints(x: matrix, n: ti.i32):
+    for i in range(2):
+        while x[i] > -1.0:
+            print("again", x[i], n)
+
+
+@ti.real_func
+def even(k: ti.i32) -> ti.i32:
+    local = ti.Vector([k, k + 1, k + 2, k + 3])
+    found = local[k % 4]
+    if k != 7:
+        found += odd(k + 2)
+    return found + local[0]
+
+
+@ti.real_func
+def odd(k: ti.i32) -> ti.i32:
+    found = k
+    if k != 8:
+        found += even(k + 2)
+    return found
+
+
+@ti.kernel
+def recursion_of_two(x: matrix, k: ti.i32):
+    for i in range(64):
+        x[i % 8] = even(2 * k * i)
+
+
+@ti.kernel
+def append_on(k: ti.i32):
+    for i in range(4):
+        while k > 0:
+            CELLS.append(i)
+
+
+CELLS: Any = None
+
+
+def endless_list() -> None:
+    global CELLS
+    CELLS = ti.field(ti.i32)
+    builder = ti.FieldsBuilder()
+    builder.dynamic(ti.i, 1024, chunk_size=32).place(CELLS)
+    tree = builder.finalize()
+    try:
+        append_on(1)
+        ti.sync()
+    finally:
+        tree.destroy()
+
+
+@ti.kernel
+def each(x: matrix, k: ti.i32):
+    for i in x:
+        x[i] = x[i] + k
+
+
 @ti.kernel
 def plain(x: matrix, k: ti.i32):
     for i in range(8):
@@ -187,6 +274,21 @@ def edited(kernel, args: tuple, code: dict[str, str]) -> None:
             path.unlink()
 
 
+def endless_grid() -> None:
+    """Launch an edit whose loop over the iterations never goes on."""
+    args = floats(), 1
+    path = each.edit(*args)
+    text = path.read_text()
+    new = text.replace("index += stride", "index += stride * (args.k - 1)").replace("i++", "i += args.k - 1")
+    assert new != text, text
+    path.write_text(new)
+    try:
+        each(*args)
+        ti.sync()
+    finally:
+        path.unlink()
+
+
 def same(code: str) -> dict[str, str]:
     return {".c": code, ".cu": code, ".comp": code}
 
@@ -211,6 +313,33 @@ CASES: dict[str, Callable[[], object]] = {
     "endless recursion of all threads": lambda: recursion_parallel(floats(), 1),
     "barrier that some threads miss": lambda: barriers(floats(), 3),
     "a local array": lambda: large_local(floats(), 3),
+    "endless while in a function": lambda: endless_function(floats(), 1),
+    "endless while in a sum": lambda: endless_sum(floats(), 1),
+    "endless prints": lambda: endless_prints(floats(), 1),
+    "endless recursion of two functions": lambda: recursion_of_two(floats(), 1),
+    "endless appending": endless_list,
+    "an array of 2^42 numbers": lambda: ti.ndarray(ti.f32, (1 << 21, 1 << 21)),
+    "a field of 2^42 numbers": lambda: ti.field(ti.f32, (1 << 21, 1 << 21)).fill(1.0),
+    "endless grid loop of an edit": endless_grid,
+    "edit that stores at a negative index": lambda: edited(plain, (floats(), 1), same("x(i - 1000000000) = 1.0f;")),
+    "edit that divides by zero": lambda: edited(
+        plain,
+        (floats(), 1),
+        {
+            ".c": "x(i) = (float)(7 / (args.k - 1));",
+            ".cu": "x(i) = (float)(7 / (args.k - 1));",
+            ".comp": "x(i) = float(7 / (args.k - 1));",
+        },
+    ),
+    "edit that overwrites its stack": lambda: edited(
+        plain,
+        (floats(), 1),
+        {
+            ".c": "volatile float near[4]; for (int q = 0; q < 100000; q++) near[q * args.k] = 0.0f;",
+            ".cu": "volatile float near[4]; for (int q = 0; q < 100000; q++) near[q * args.k] = 0.0f;",
+            ".comp": "float near[4]; for (int q = 0; q < 1000; q++) near[q * args.k] = 0.0; x(i) = near[0];",
+        },
+    ),
     "endless edit": lambda: edited(plain, (floats(), 1), same("while (args.k == 1) { x(i) += 1.0f; }")),
     "edit that stores at null": lambda: edited(
         plain,
