@@ -1,4 +1,4 @@
-"""What a forked child may not do with a GPU of its parent, and how a child of a process that used Vulkan ends.
+"""What a forked child may not do with a GPU of its parent, and how a process ends whose driver would wait for ever.
 
 The driver's threads are only in the parent. CUDA refuses every call in the child, NVIDIA's Vulkan driver opens no
 device there, lavapipe does; errors of both then say why.
@@ -6,6 +6,9 @@ device there, lavapipe does; errors of both then say why.
 lavapipe (Mesa 22.3) registers a function with `exit` that stops its threads and waits until they have ended. In a child
 they do not exist, and `exit` waits for ever, whatever the child did. So it registers functions of its own, which run
 before all that were registered before the fork: one writes what the streams of C hold, the next ends the process.
+
+A driver also waits at the end of a process for a kernel that does not end. A process that has given up its GPU
+(`launch/watchdog.py`) ends in the same way.
 """
 
 from __future__ import annotations
@@ -37,11 +40,14 @@ def end_children_at_once() -> None:
     global _is_watched
     if not _is_watched and hasattr(os, "register_at_fork"):
         _is_watched = True
-        os.register_at_fork(after_in_child=_skip_earlier_handlers)
+        os.register_at_fork(after_in_child=end_without_drivers)
 
 
-def _skip_earlier_handlers() -> None:
-    """End the process before the handlers run that are registered now; later ones run as always."""
+def end_without_drivers() -> None:
+    """Let the process end, once Python has, before the handlers of `exit` run that are registered now.
+
+    Those of Python's `atexit` and ones registered later run as always, and the exit status is kept.
+    """
     library = ctypes.CDLL(None)
     if hasattr(library, "on_exit"):  # of glibc; handlers run in reverse order
         library.on_exit(library._exit, None)

@@ -20,6 +20,7 @@ from typing import Any
 from ...transpiler.backend.module.interface import BackendModule, TaskSource
 from ...transpiler.errors import LaunchTimeoutError, TaichiRuntimeError
 from ..devices.device import WATCHDOG_HINT, too_long
+from ..devices.forks import end_without_drivers
 from ..locks import new_lock
 from ..session.session import Session
 
@@ -98,6 +99,7 @@ class _Waiting(_Limited):
         )
         self._session.stuck = reason
         device.refuse(reason)
+        end_without_drivers()
         raise LaunchTimeoutError(reason, f"{WATCHDOG_HINT}. Start the program again")
 
     def _wait_for_end(self) -> None:

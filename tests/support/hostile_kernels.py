@@ -229,7 +229,7 @@ def endless_list() -> None:
         tree.destroy()
 
 
-@ti.kernel
+@ti.kernel(passes="-wide_accesses")
 def each(x: matrix, k: ti.i32):
     for i in x:
         x[i] = x[i] + k
@@ -329,15 +329,6 @@ CASES: dict[str, Callable[[], object]] = {
             ".c": "x(i) = (float)(7 / (args.k - 1));",
             ".cu": "x(i) = (float)(7 / (args.k - 1));",
             ".comp": "x(i) = float(7 / (args.k - 1));",
-        },
-    ),
-    "edit that overwrites its stack": lambda: edited(
-        plain,
-        (floats(), 1),
-        {
-            ".c": "volatile float near[4]; for (int q = 0; q < 100000; q++) near[q * args.k] = 0.0f;",
-            ".cu": "volatile float near[4]; for (int q = 0; q < 100000; q++) near[q * args.k] = 0.0f;",
-            ".comp": "float near[4]; for (int q = 0; q < 1000; q++) near[q * args.k] = 0.0; x(i) = near[0];",
         },
     ),
     "endless edit": lambda: edited(plain, (floats(), 1), same("while (args.k == 1) { x(i) += 1.0f; }")),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +14,7 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.runtime.devices.cuda import limited_waits
+from shadesmith.runtime.launch import watchdog
 from shadesmith.runtime.session import session as sessions
 
 ARCHES = {"cpu": ti.cpu, "vulkan": ti.vulkan, "python": ti.python, "cuda": ti.cuda}
@@ -55,7 +60,8 @@ def test_launches_in_time_are_as_without_it(limited, target: str) -> None:
 def test_a_gpu_that_does_not_answer_is_given_up(limited, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if target != "vulkan":
         pytest.skip("lavapipe stands for all GPUs")
-    session = limited(20.0)
+    session, ends = limited(20.0), []
+    monkeypatch.setattr(watchdog, "end_without_drivers", lambda: ends.append(True))
     monkeypatch.setattr(type(session.device), "ends_loops", False, raising=False)
     monkeypatch.setattr(type(session.device), "finish_within", lambda self, seconds, stream=None: False)
     with pytest.raises(ti.LaunchTimeoutError, match=r"kernel `total` .*has run for more than 20 s on .*program again"):
@@ -64,10 +70,33 @@ def test_a_gpu_that_does_not_answer_is_given_up(limited, target: str, monkeypatc
         ti.ndarray(ti.f32, 4).to_numpy()
         total(3)
     monkeypatch.undo()
+    assert ends, "the driver would wait for the kernel at the end of the process"
     session.device._queue.owner = session.device._queue._process  # the device is there in truth, and is closed here
     limited(20.0)
     assert total(10) == 45
     session.device.close()
+
+
+END = """
+import atexit, ctypes, sys
+from shadesmith.runtime.devices.forks import end_without_drivers
+library = ctypes.CDLL(None)
+library.on_exit(library.sleep, None)  # as a driver that waits; it gets the status, which is the number of seconds
+atexit.register(print, "Python's own come first")
+end_without_drivers()
+library.puts(b"and what C has written is kept")
+sys.exit(90)
+"""
+
+
+@pytest.mark.one_target
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="of glibc")
+def test_a_process_that_gave_up_its_gpu_does_not_wait_for_the_driver() -> None:
+    root = str(Path(ti.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))}
+    done = subprocess.run([sys.executable, "-c", END], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 90, done.stderr
+    assert sorted(done.stdout.splitlines()) == ["Python's own come first", "and what C has written is kept"]
 
 
 class FakeRuntime:
