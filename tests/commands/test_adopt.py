@@ -252,6 +252,39 @@ def test_dry_run_shows_the_change_and_writes_nothing(command, file) -> None:
     assert file.read_bytes() == before and without_header(path.read_text()) == edited
 
 
+STENCIL = """
+    ti.init(arch=ti.cpu)
+    u, v = ti.field(ti.f32, (64, 64)), ti.field(ti.f32, (64, 64))
+
+    @ti.kernel
+    def step(k: ti.f32):
+        for i, j in u:
+            if i > 0 and i < 63 and j > 0 and j < 63:
+                v[i, j] = u[i, j] + k * (u[i - 1, j] + u[i + 1, j] + u[i, ti.max(ti.min(j * 2, 61), 7)] - 3.0 * u[i, j])
+"""
+SMALL = {
+    "a part of a long condition": (("i > 0 && ", ""), "if i < 63 and j > 0 and j < 63:"),
+    "another part": ((" && j < 63", ""), "if i > 0 and i < 63 and j > 0:"),
+    "a bound": (("max(min(j * 2, 61), 7)", "min(j * 2, 61)"), "u[i, ti.min(j * 2, 61)]"),
+    "both bounds": (("max(min(j * 2, 61), 7)", "j * 2"), "u[i, j * 2]"),
+    "a number": (("3.0", "3.5"), "3.5 * u[i, j]"),
+    "a block of 512": (("BLOCK 128", "BLOCK 512"), "ti.loop_config(block_dim=512"),
+}
+"""Edits of a stranger: what is replaced in the source, and what the Python says then."""
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("edit", SMALL)
+@pytest.mark.parametrize("arch", ["cuda", "vulkan"])
+def test_small_edits_of_a_stencil(command, program, monkeypatch, edit: str, arch: str) -> None:
+    monkeypatch.delenv("SHADESMITH_PASSES")
+    file = program(STENCIL)
+    change_, expected = SMALL[edit]
+    edited = change(start(command, file, "step", arch), change_)
+    check_adopted(command, file, "step", arch, edited)
+    assert expected in file.read_text()
+
+
 @pytest.mark.exhaustive
 def test_an_edit_of_comments_alone_is_nothing_to_adopt(command, file) -> None:
     change(start(command, file, "clip", "cuda"), ("struct Args", "// arguments\nstruct Args"))

@@ -26,7 +26,7 @@ from .same_code import Difference, Unit, differences, same_code, size, units
 
 FAMILIES: tuple[tuple[Callable[[State], Iterator[Candidate]], ...], ...] = (
     (loops.blocks, loops.cpu_threads, loops.grids, loops.unrolled, expressions.renamed, expressions.numbers,
-     expressions.dropped_conditions, compiler_options.fast_math),
+     expressions.dropped_conditions, expressions.dropped_clamps, compiler_options.fast_math),
     (compiler_options.passes, compiler_options.session_options),
 )  # fmt: skip
 """Sources of candidates; those of a row are tried if the rows before explain nothing more."""

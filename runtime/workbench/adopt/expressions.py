@@ -1,4 +1,4 @@
-"""Candidates inside a kernel: a condition dropped, a variable renamed, a number changed."""
+"""Candidates inside a kernel: a condition or a bound dropped, a variable renamed, a number changed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import re
 from collections.abc import Iterator
 
 from .candidate import Candidate, State, candidates
-from .python_text import Replacement
+from .python_text import FunctionText, Replacement
 
 NAME = re.compile(r"[A-Za-z_]\w*")
 NUMBER = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|0[xX][0-9a-fA-F]+)(?:[fFhH]|[uU]?[lL]{0,2}|LF|lf)?")
+
+LOOSE = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)
+"""Expressions that `and` would take apart without parentheses."""
 
 
 def dropped_conditions(state: State) -> Iterator[Candidate]:
@@ -24,27 +27,57 @@ def dropped_conditions(state: State) -> Iterator[Candidate]:
             condition = " ".join(text.text(node.test).split())
             if not node.orelse:
                 yield from candidates(text.without_head(node), f"no `if {condition}:`", node)
-            for part, rest in _rests(node.test):
+            for part, rest in _rests(text, node.test):
                 yield from candidates(text.replaced(part, rest), f"`{rest}` in place of `{condition}`", node)
 
 
-def _rests(test: ast.expr) -> Iterator[tuple[ast.expr, str]]:
+def _rests(text: FunctionText, test: ast.expr) -> Iterator[tuple[ast.expr, str]]:
     """Yield conditions with what is left of them if a part is dropped."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
-        for dropped in range(len(test.values)):
-            yield (
-                test,
-                ast.unparse(
-                    ast.BoolOp(ast.And(), [value for k, value in enumerate(test.values) if k != dropped])
-                    if len(test.values) > 2
-                    else test.values[1 - dropped]
-                ),
-            )
+        for dropped in test.values:
+            rest = [value for value in test.values if value is not dropped]
+            yield test, text.text(rest[0]) if len(rest) == 1 else " and ".join(_operand(text, value) for value in rest)
         for value in test.values:
-            yield from _rests(value)
+            yield from _rests(text, value)
     elif isinstance(test, ast.Compare) and len(test.ops) > 1:
         yield test, ast.unparse(ast.Compare(test.comparators[0], test.ops[1:], test.comparators[1:]))
         yield test, ast.unparse(ast.Compare(test.left, test.ops[:-1], test.comparators[:-1]))
+
+
+def _operand(text: FunctionText, value: ast.expr) -> str:
+    """Return an operand of `and` as the program has it."""
+    return f"({text.text(value)})" if isinstance(value, LOOSE) else text.text(value)
+
+
+def dropped_clamps(state: State) -> Iterator[Candidate]:
+    """A minimum or maximum without its bound, as in `x[ti.max(i - 1, 0)]`."""
+    if not any(token in ("min", "max", "clamp") or "min_" in token or "max_" in token for token in state.removed()):
+        return
+    text = state.text
+    for node in ast.walk(text.tree):
+        if isinstance(node, ast.Call) and _is_bound(node):
+            for part in _parts(node):
+                title = f"`{text.text(part)}` in place of `{text.text(node)}`"
+                for rest in dict.fromkeys((text.text(part), f"({text.text(part)})")):
+                    yield from candidates(text.replaced(node, rest), title, node)
+
+
+def _parts(call: ast.Call) -> Iterator[ast.expr]:
+    """Yield the arguments of a minimum or maximum, and those of the ones that are its arguments."""
+    for part in call.args:
+        yield part
+        if isinstance(part, ast.Call) and _is_bound(part):
+            yield from _parts(part)
+
+
+def _is_bound(call: ast.Call) -> bool:
+    return _name(call.func) in ("min", "max") and not call.keywords
+
+
+def _name(function: ast.expr) -> str:
+    return (
+        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    )
 
 
 def renamed(state: State) -> Iterator[Candidate]:
