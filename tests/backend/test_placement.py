@@ -162,6 +162,38 @@ def test_a_random_number_that_is_only_stored_needs_no_name(sketch):
     assert drawn in placed(sketch).direct
 
 
+def test_a_random_number_is_drawn_in_the_declaration_that_follows(sketch):
+    drawn = sketch.add(Rand(type=f32))
+    doubled = sketch.op("mul", drawn, sketch.const(2.0, f32))
+    doubled.name = "a"
+    use(sketch, doubled)
+    use(sketch, doubled, 1)
+    assert drawn in placed(sketch).direct
+
+
+def test_random_numbers_of_one_declaration_are_drawn_in_order_before_it(sketch):
+    first, second = sketch.add(Rand(type=f32)), sketch.add(Rand(type=f32))
+    product = sketch.op("mul", first, second)
+    product.name = "a"
+    use(sketch, product)
+    use(sketch, product, 1)
+    assert placed(sketch).direct == set()
+
+
+def test_a_random_number_before_another_draw_keeps_its_place(sketch):
+    first = sketch.add(Rand(type=f32))
+    second = sketch.op("mul", sketch.add(Rand(type=f32)), sketch.const(2.0, f32))
+    second.name = "b"
+    use(sketch, second)
+    use(sketch, second, 1)
+    sum_ = sketch.op("add", first, sketch.const(1.0, f32))
+    sum_.name = "a"
+    use(sketch, sum_)
+    use(sketch, sum_, 1)
+    found = placed(sketch)
+    assert first not in found.direct
+
+
 def test_what_is_stored_and_used_again_is_read_back(sketch):
     pointer = sketch.ptr(sketch.a, 0)
     total = sketch.op("add", sketch.load(pointer), sketch.arg("w"))

@@ -209,6 +209,8 @@ def kind_of(name: str, known: frozenset[str]) -> str:
             return kind
     if name.removeprefix("end_") in known or name.removesuffix("_of") in known:
         return "threads"
+    if re.sub(r"(_\d+)?_(block|list)(_\d+)?$", "", name) in known:
+        return "cells"
     if re.sub(r"_\d+$", "", name) in known:
         return "copies"
     parts = name.split("_")

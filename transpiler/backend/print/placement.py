@@ -77,6 +77,8 @@ SILENT = frozenset({
 """Statements that neither write nor read a variable, and have no blocks."""
 PRINTED = frozenset({LocalStore, GlobalStore, Return, If})
 """Statements that may contain a call."""
+DECLARED = frozenset({Operation, Cast, MatrixInit})
+"""Values whose declarations may."""
 TOPOLOGY = "activity of cells"
 TEXELS = "texels"
 ANYTHING = "all memory"
@@ -107,7 +109,7 @@ class Placement:
     declared_by_store: the store that declares a local variable, if one can.
     dead: locals that are never read, and their stores.
     set_by_branches: locals whose first mention is an `if` that sets them on every path.
-    direct: atomics, random numbers and calls whose only user is the store or the condition that is printed next.
+    direct: atomics, random numbers and calls whose only user is the store, condition or declaration printed next.
     names: all names of the user in the function, also of what is declared further below.
     ends: of loops, with names for them: `end_k`.
     """
@@ -256,7 +258,8 @@ class _Placer:
                     self.placement.direct.add(statement)
                     self.next_printed = None  # what is called before must not be called within the same statement
             self._place(statement)
-            if kind in PRINTED and statement not in self.placement.dead:
+            is_declared = kind in DECLARED and self._prints_lines(statement)
+            if is_declared or (kind in PRINTED and statement not in self.placement.dead):
                 self.next_printed, result = statement, None
             elif statement.EFFECT & (Effect.WRITE | Effect.CONTROL) or self._prints_lines(statement):
                 if statement not in self.placement.direct and statement not in self.placement.dead:
@@ -278,6 +281,8 @@ class _Placer:
         if store is None or self.home[store] is not self.home[call] or len(self.points.get(value, ())) != 1:
             return False
         if isinstance(store, Return) and len(store.values) > 1:
+            return False
+        if store.__class__ in DECLARED and not self._evaluates_once(store, value):
             return False
         return all(other is call or _is_unchanged_by(call, other) for other in self._parts(store))
 
