@@ -93,10 +93,10 @@ def _power_of_two(x: Any) -> Any:
     By the bits of the exponent: drivers need not divide exactly.
     """
     if static(x.dtype == f64):
-        bits = bit_cast(x, i64) & i64(0x7FF0000000000000)
-        return bit_cast(bits, f64), bit_cast(i64(0x7FE0000000000000) - bits, f64)
-    bits = bit_cast(x, i32) & 0x7F800000
-    return bit_cast(bits, f32), bit_cast(0x7F000000 - bits, f32)
+        exponent = bit_cast(x, i64) & i64(0x7FF0000000000000)
+        return bit_cast(exponent, f64), bit_cast(i64(0x7FE0000000000000) - exponent, f64)
+    exponent = bit_cast(x, i32) & 0x7F800000
+    return bit_cast(exponent, f32), bit_cast(0x7F000000 - exponent, f32)
 
 
 @func(inline=True)
@@ -172,8 +172,8 @@ def _lower(scaled: Any, unshift: Any, result: template) -> None:
 @func
 def _lowered_number(x: Any, lowered: Any) -> Any:
     size = min(abs(x), static(LEAST_NORMAL * BIG))
-    bits = cast(round(size * static(SMALL / LEAST_F32)), i32) | (bit_cast(x, i32) & ~LARGEST_BITS)
-    return select(abs(x) < static(LEAST_NORMAL * BIG), bit_cast(bits, f32), lowered)
+    rounded = cast(round(size * static(SMALL / LEAST_F32)), i32) | (bit_cast(x, i32) & ~LARGEST_BITS)
+    return select(abs(x) < static(LEAST_NORMAL * BIG), bit_cast(rounded, f32), lowered)
 
 
 @func
@@ -184,8 +184,8 @@ def _rotation(alpha: Any, beta: Any, gamma: Any) -> Any:
     """
     one = cast(1.0, alpha.dtype)
     d, g = beta - alpha, gamma + gamma
-    t = min(abs(g) / (abs(d) + sqrt(d * d + g * g)), one)
-    return select((d < 0.0) == (g < 0.0), t, -t), one / sqrt(one + t * t)
+    slope = min(abs(g) / (abs(d) + sqrt(d * d + g * g)), one)
+    return select((d < 0.0) == (g < 0.0), slope, -slope), one / sqrt(one + slope * slope)
 
 
 @func
@@ -259,10 +259,14 @@ def _svd_2(a: Any) -> Any:
     if a[:, 0].dot(a[:, 0]) < a[:, 1].dot(a[:, 1]):
         a, v = Matrix.cols([a[:, 1], -a[:, 0]]), Matrix.cols([v[:, 1], -v[:, 0]])
     x, y = a[:, 0], a[:, 1]
-    u = _direction(x, _unit(2, 0, a.dtype))
-    second = u.x * y.y - u.y * y.x
-    w = select(second < 0.0, -u, u)
-    return Matrix([[u.x, -w.y], [u.y, w.x]]), Vector([x.norm(), abs(second)]), v
+    first = _direction(x, _unit(2, 0, a.dtype))
+    determinant = first.x * y.y - first.y * y.x
+    second = select(determinant < 0.0, -first, first)
+    return (
+        Matrix([[first.x, -second.y], [first.y, second.x]]),
+        Vector([x.norm(), abs(determinant)]),
+        v,
+    )
 
 
 @func
