@@ -360,3 +360,63 @@ def test_fields_in_lists_are_named_after_the_list(target: str) -> None:
     restrict(1)
     assert list(levels[2].to_numpy()) == [2.0, 2.0]
     assert "(&levels_2(i >> 1), levels_1(i));" in restrict.source(1, arch=ti.cc)
+
+
+HOSTILE = {
+    "numpy floats": [np.float32(0.1), np.float32(0.7), np.float32(1.3)],
+    "large integers": [np.int64(3), np.int64(1 << 33), 4, 9],
+    "small integers": [np.int8(3), np.int8(1), np.int8(4)],
+    "booleans": [True, False, True, True],
+    "integers and floats": [3, 2.5, 1, 4],
+    "mixed vectors": [ti.Vector([1, 2.5]), ti.Vector([3, 1]), ti.Vector([7, 4])],
+    "vectors of different lengths": [ti.Vector([1, 2]), ti.Vector([3, 1, 4]), ti.Vector([7, 4])],
+    "no finite numbers": [float("inf"), -0.0, float("nan"), 1e300],
+    "signed zeros": [-0.0, 0.0, -0.0, 0.0],
+    "equal": [0, 0, 0, 1],
+    "lists": [[1, 2], [3, 4], [5, 6]],
+    "rows": np.array([[1, 2], [3, 4], [5, 7]]),
+    "pairs of two types": [(1, 2.0), (2, 3.5), (5, 1.0)],
+    "pairs of three types": [(1, 2.0), (2, 3), (5.0, 1.0)],
+    "texts": ["a", "b", "c"],
+    "vectors and numbers": [ti.Vector([1, 2]), 3, 4],
+}
+
+
+def of_lists(items: object, arch: str, unrolled: bool) -> list[object]:
+    """Return what loops over the items compute, or with which error they are refused."""
+    ti.init(arch=getattr(ti, arch), log_level=ti.ERROR, fast_math=False, unroll_static_loops=unrolled)
+    out = ti.field(ti.f64, 4)
+
+    @ti.kernel
+    def of_numbers():
+        for item in ti.static(items):
+            out[0] += item
+            out[1] += item * 2
+            out[2] = out[2] * 0.5 + item / 3
+            out[3] += item // 2
+
+    @ti.kernel
+    def of_pairs():
+        for item in ti.static(items):
+            out[0] += item[0]
+            out[1] += item[1] * 2
+            out[2] = out[2] * 0.5 + item[0] / 3
+            out[3] += item[1] // 2
+
+    found: list[object] = []
+    for kernel in (of_numbers, of_pairs):
+        out.fill(0)
+        try:
+            kernel()
+            found.append(out.to_numpy().tolist())
+        except ti.TaichiCompilationError as error:
+            found.append(type(error).__name__)
+    return found
+
+
+@pytest.mark.one_target
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.filterwarnings("ignore")
+def test_loops_over_hostile_lists_compute_what_their_copies_compute(target: str, name: str) -> None:
+    items = HOSTILE[name]
+    assert repr(of_lists(items, target, False)) == repr(of_lists(items, target, True))
