@@ -24,6 +24,7 @@ SWEPT = r"(?s) equal .*\nwith \w+ \(.*\): "
 """The call's own sizes agree; another size does not."""
 CRASHED = r"`edit` of kernel `\w+` crashed: SIG|failed on copies|DeviceLost|device is lost"
 STOPPED = r"`edit` of kernel `\w+` was stopped after [\d.]+ s"
+"""Also a fault that NVIDIA's Vulkan driver takes longer than the limit to report."""
 ENDED = r"`edit` of kernel `\w+` ended its process"
 REFUSED = r"(?s)^\S+\.(?:c|comp|cu):\d+: .*\n *\d+ \| "
 DROPPED_ATOMIC = r"DIFFERS|counts\[\d\]: \d+, found|`edit` has \d+ (?:atomic operations|calls for copies that threads add to), the generated source"
@@ -82,7 +83,7 @@ STORE = "y(i) ="
 MIX = {"cpu": "(x(i) + 3) * 5 >> 2", "vulkan": "(x(i) + 3) * 5 >> 2", "cuda": "int((unsigned(x(i)) + 3) * 5) >> 2"}
 FAR = {"cpu": "y((long)i + (1L << 40)) =", "vulkan": "y(i + 1500000000) =", "cuda": "y((long long)i + (1LL << 40)) ="}
 HALF = {"cpu": "s += (float)(_Float16)(a(i, k) * b(k, j));",
-        "vulkan": "s += unpackHalf2x16(packHalf2x16(vec2(a(i, k) * b(k, j), 0.0))).x;",
+        "vulkan": "s += roundEven(a(i, k) * b(k, j) * 2048.0) / 2048.0;",  # NVIDIA's driver leaves out a conversion and back
         "cuda": "s += rintf(a(i, k) * b(k, j) * 2048.0f) / 2048.0f;"}  # fmt: skip
 NARROW = {"cpu": "(short)((x(i) + 3) * 5 * 16) / 16 >> 2", "vulkan": "((((x(i) + 3) * 5 * 16) << 16) >> 20) >> 2",
           "cuda": "(short)((x(i) + 3) * 5 * 16) / 16 >> 2"}  # fmt: skip
@@ -133,9 +134,9 @@ SABOTAGED: dict[str, Sabotage] = {
     "a wait": Sabotage(compared.bits, STORE, at_start("extern unsigned sleep(unsigned); if (i == 0) sleep(1000);"), STOPPED, C),
     "output without end": Sabotage(
         compared.bits, STORE, at_start('extern int puts(const char *); while (x(0) + puts("sabotage") != -1e9) { }'), STOPPED, C),
-    "a far store": Sabotage(compared.bits, STORE, FAR, CRASHED),
+    "a far store": Sabotage(compared.bits, STORE, FAR, {"cpu": CRASHED, "vulkan": f"{CRASHED}|{STOPPED}", "cuda": CRASHED}),
     "a far load": Sabotage(compared.bits, "x(i) + 3", {k: v.replace("y(", "x(").replace(" =", " + 3") for k, v in FAR.items()},
-                           {"cpu": CRASHED, "vulkan": f"{CRASHED}|DIFFERS", "cuda": CRASHED}),
+                           {"cpu": CRASHED, "vulkan": f"{CRASHED}|{STOPPED}|DIFFERS", "cuda": CRASHED}),
     "a null pointer": Sabotage(compared.bits, STORE, at_start("*(volatile int *)0 = i;"), CRASHED, ("cpu", "cuda")),
     "a freed pointer": Sabotage(
         compared.bits, STORE,

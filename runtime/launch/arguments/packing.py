@@ -7,6 +7,7 @@ components that `Interface.members` counts; numbers, `ti.Vector`, `ti.Matrix` an
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
@@ -96,5 +97,5 @@ def result_value(field: ResultField, data: bytearray, declared: Any) -> Any:
     if isinstance(declared, StructType):
         types = declared.members
         return make_struct({name: result_value(part, data, types[name]) for name, part in field.members}, declared)
-    array = np.frombuffer(data, NUMPY[field.type], max(1, int(np.prod(field.shape))), field.offset_bytes)
+    array = np.frombuffer(data, NUMPY[field.type], prod(field.shape), field.offset_bytes)
     return Matrix(array.reshape(field.shape).tolist(), dt=SCALARS[field.type]) if field.shape else array[0].item()
