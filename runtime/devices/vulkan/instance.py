@@ -120,6 +120,8 @@ FEATURES: tuple[tuple[str, str, str | None, tuple[str, ...]], ...] = (
 """Structs of the feature chain: type, structure type, required extension, members that are enabled if present."""
 
 CORE_FEATURES = ("shaderInt64", "shaderFloat64", "shaderInt16", "shaderStorageImageExtendedFormats")
+RENDERDOC_VARIABLE = "ENABLE_VULKAN_RENDERDOC_CAPTURE"
+RENDERDOC = " (RenderDoc's layer hides it for drivers that lack bufferDeviceAddressCaptureReplay, as lavapipe does)"
 REQUIRED_FEATURES = ("bufferDeviceAddress", "scalarBlockLayout", "timelineSemaphore")
 
 SUBGROUP_FEATURES = ("basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative", "clustered", "quad")
@@ -494,7 +496,16 @@ def _preferred(adapters: Sequence[Adapter], preference: str) -> Adapter:
 
 
 def _listed(adapters: Sequence[Adapter]) -> str:
-    return "".join(f"There is {adapter.describe()}. " for adapter in adapters) or "There is none at all. "
+    return "".join(f"There is {adapter.describe()}{_lacking(adapter)}. " for adapter in adapters) or (
+        "There is none at all. "
+    )
+
+
+def _lacking(adapter: Adapter) -> str:
+    """Return what keeps a device from being used, as the end of a sentence."""
+    lacks = adapter.lacks()
+    renderdoc = RENDERDOC if "bufferDeviceAddress" in lacks and os.environ.get(RENDERDOC_VARIABLE) else ""
+    return f", which lacks {', '.join(lacks)}{renderdoc}" if lacks else ""
 
 
 def create_device(api: Api, adapter: Adapter) -> tuple[Any, Any]:

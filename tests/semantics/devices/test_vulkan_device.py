@@ -10,11 +10,13 @@ import shutil
 import struct
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from shadesmith.runtime.devices.vulkan.device import VulkanDevice, diagnose, open_device
+from shadesmith.runtime.devices.vulkan.instance import choose_adapter
 from shadesmith.runtime.devices.vulkan.queue import EAGER_THREADS
 from shadesmith.transpiler.backend.module.interface import BackendModule, Interface, SourceFile, TaskSource
 from shadesmith.transpiler.errors import ShadesmithWarning, TaichiCompilationError, TaichiRuntimeError, UnsupportedError
@@ -444,3 +446,13 @@ def test_large_work_is_collected_while_the_device_is_busy(
     assert np.array_equal(read(device, memory, "i4", count), np.full(count, 11))
     program.submit((count,))
     assert queue.commands is None, "an idle device gets large work at once"
+
+
+def test_an_error_says_what_a_device_lacks(device: VulkanDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SHADESMITH_DEVICE", raising=False)
+    poor = replace(device.adapter, features=device.adapter.features - {"bufferDeviceAddress"})
+    with pytest.raises(TaichiRuntimeError, match=r"There is .*, which lacks bufferDeviceAddress\. Install"):
+        choose_adapter([poor], None, True)
+    monkeypatch.setenv("ENABLE_VULKAN_RENDERDOC_CAPTURE", "1")
+    with pytest.raises(TaichiRuntimeError, match=r"lacks bufferDeviceAddress \(RenderDoc's layer hides it for"):
+        choose_adapter([poor], None, True)
