@@ -23,15 +23,16 @@ def conjugate_gradients(
 
     wide, narrow: the matrix in f64, and in the type that most of the work is done in; they may be one object. b: in
     f64. x: where to begin, in f64; it is changed. dot: sum of the products of two vectors.
-    In a narrower type the residual drifts, so that now and then it is computed anew in f64; where it has not become
-    less since then, as with matrices of a large condition, all goes on in f64. It ends too where a matrix that is not
-    positive definite allows no step.
+    In a narrower type the residual drifts, so that now and then, and in the end, it is computed anew in f64; where it
+    has not become less since then, as with matrices of a large condition, all goes on in f64. It ends too where a
+    matrix that is not positive definite allows no step.
     """
     residual, goal = b - wide @ x, tolerance * float(dot(b, b)) ** 0.5
     unit = float(abs(residual).max()) or 1.0  # so that squares are in the range of a narrow type
     r = (residual / unit).astype(narrow.dtype)
     p, part, scratch = r.copy(), r * 0, r * 0
     old = last = float(dot(r, r))
+    is_mixed = narrow is not wide
     for count in range(1, iterations + 1):
         if old**0.5 * unit <= goal:
             break
@@ -43,12 +44,12 @@ def conjugate_gradients(
         part += times(p, step, scratch)
         r -= times(along, step, scratch)
         new = float(dot(r, r))
-        is_near = new**0.5 * unit <= goal or new < 1e-4 * last
-        if narrow is not wide and (is_near or count % UPDATED_AFTER == 0):
+        is_reached, is_narrow = new**0.5 * unit <= goal, narrow is not wide
+        if is_mixed and (is_reached or is_narrow and (new < 1e-4 * last or count % UPDATED_AFTER == 0)):
             x += unit * part
             residual = (b - wide @ x) / unit
             r, reported, new = residual.astype(r.dtype), new, float(dot(residual, residual))
-            if not new <= DRIFTED * reported or new > last:
+            if is_narrow and (not new <= DRIFTED * reported or new > last):
                 narrow, r, p, scratch = wide, residual, residual * 0, residual * 0  # it begins anew
             part, last = r * 0, new
         p *= new / old

@@ -8,6 +8,7 @@ for 512 x 512 points of Poisson's equation that takes 0.07 s, and 0.79 s by CuPy
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import matmul
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ def conjugate_gradients(
     with lent(b, out, *([] if x0 is None else [x0])) as (cupy, right, target, *start):
         begin = start[0].astype(np.float64) if start else cupy.zeros(matrix.shape[1], np.float64)
         wide, narrow = (_matrix(cupy, copies, matrix, dtype) for dtype in (np.float64, matrix.dtype))
-        found, is_reached = iterate(wide, narrow, right.astype(np.float64), begin, tolerance, iterations, cupy.dot)
+        found, is_reached = iterate(wide, narrow, right.astype(np.float64), begin, tolerance, iterations, matmul)
         target[...] = found
     return out, is_reached
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...transpiler.errors import TaichiRuntimeError
-from ...transpiler.ir.types import f32, f64
+from ...transpiler.ir.types import Scalar, f32, f64
 from ...transpiler.lang.hooks import scalar_of
 from ..arrays.dense_array import DenseArray
 from ..arrays.ndarray import ScalarNdarray
@@ -90,7 +90,7 @@ class SparseSolver:
 
     @hides_own_frames
     def solve(self, b: Any) -> Any:
-        """Return x for A x = b: an ndarray for an ndarray, else a NumPy array."""
+        """Return x for A x = b, in the solver's type, or in f64 as b is: an ndarray for one, else a NumPy array."""
         if self.matrix is None:
             raise TaichiRuntimeError("Please call compute() before calling solve().")
         if self._factors is None:
@@ -99,7 +99,7 @@ class SparseSolver:
         vector = _vector(b)
         if vector is None:
             raise TaichiRuntimeError(f"The parameter type: {type(b)} is not supported in linear solvers for now.")
-        x = refined(self._factored, self._factors.solve, vector.astype(np.float64)).astype(self.dtype.numpy)
+        x = refined(self._factored, self._factors.solve, vector.astype(np.float64)).astype(_wider(self.dtype, vector))
         return as_ndarray(x, b.dtype) if isinstance(b, ScalarNdarray) else x
 
     def info(self) -> bool:
@@ -139,22 +139,29 @@ class SparseCG:
     def solve(self) -> tuple[Any, bool]:
         """Return the solution, and whether its residual is below `atol` times the length of b.
 
-        The solution is a NumPy array, on CUDA an ndarray if b is one, as in Taichi.
+        The solution is a NumPy array, on CUDA an ndarray if b is one, as in Taichi; in the matrix's type, or in f64 as
+        b is.
         """
         matrix = self.matrix.matrix
         found = on_cuda.conjugate_gradients(self.matrix.copies, matrix, self.b, self.x0, self.atol, self.max_iter)
         if found is not None:
             return found
-        b, start = _vector(self.b).astype(np.float64), _vector(self.x0)
+        vector, start = _vector(self.b), _vector(self.x0)
+        b = vector.astype(np.float64)
         begin = np.zeros(matrix.shape[1]) if start is None else start.astype(np.float64)
         wide = matrix.astype(np.float64, copy=False)
         x, is_reached = conjugate_gradients(wide, matrix, b, begin, self.atol, self.max_iter, _dot)
-        return x.astype(self.dtype.numpy), is_reached
+        return x.astype(_wider(self.dtype, vector)), is_reached
 
 
 def _check_matrix(value: Any) -> None:
     if not isinstance(value, SparseMatrix):
         raise TaichiRuntimeError(f"The parameter type: {type(value)} is not supported in linear solvers for now.")
+
+
+def _wider(dtype: Scalar, b: Any) -> Any:
+    """Return f64 for a right-hand side of f64: a solution that is rounded to f32 leaves far more of it."""
+    return np.float64 if b.dtype == np.float64 else dtype.numpy
 
 
 def _dot(a: Any, b: Any) -> float:

@@ -18,7 +18,7 @@ class Matrix:
         import scipy.sparse
 
         assert scipy.sparse.issparse(matrix) and matrix.dtype.char in "fd"
-        self._matrix = scipy.sparse.csr_matrix(matrix)
+        self._matrix, self.dtype = scipy.sparse.csr_matrix(matrix), matrix.dtype
 
     def __matmul__(self, vector: Any) -> Any:
         assert isinstance(vector, np.ndarray) and vector.dtype == self._matrix.dtype

@@ -174,13 +174,19 @@ def test_poissons_equation(n: int, kind: str) -> None:
         builder = ti.linalg.SparseMatrixBuilder(n * n, n * n, max_num_triplets=5 * n * n, dtype=dtype)
         fill(builder, n)
         matrix, b = builder.build(dtype=dtype), np.full(n * n, 1 / (n + 1) ** 2, dtype.numpy)
+        wide = b.astype(np.float64)
         if kind == "CG":
-            x, reached = ti.linalg.SparseCG(matrix, b, max_iter=20 * n, atol=tolerance).solve()
+            (x, reached), (in_f64, _) = (
+                ti.linalg.SparseCG(matrix, right, max_iter=20 * n, atol=tolerance).solve() for right in (b, wide)
+            )
             assert reached
         else:
             solver = ti.linalg.SparseSolver(dtype, kind)
             solver.compute(matrix)
-            x = solver.solve(b)
+            x, in_f64 = solver.solve(b), solver.solve(wide)
+        if dtype == ti.f32:  # the matrix is; the solution is in f64 as the right-hand side is
+            assert in_f64.dtype == np.float64
+            assert np.linalg.norm(rest_of(in_f64, wide[0])) < tolerance * np.linalg.norm(wide)
         rest = rest_of(x, b[0])
         assert x.dtype == dtype.numpy and np.abs(rest).max() < tolerance
         # of 8 |x| an element has half a unit in the last place; sums of many steps drift from their residual
