@@ -114,20 +114,20 @@ def walk(block: Block) -> Iterator[Statement]:
 
     Of nested blocks a list is made at once: a generator would take longer. What the caller changes it does not see.
     """
+    if not [statement for statement in block.statements if statement.BLOCKS]:
+        return iter(block.statements)
     found: list[Statement] = []
-    pending = [(block.statements, False)]
+    append, readers = found.append, BLOCK_READERS
+    pending = [iter(block.statements)]
     while pending:
-        statements, is_flat = pending.pop()
-        nested = [] if is_flat else [k for k, statement in enumerate(statements) if statement.BLOCKS]
-        if not nested:
-            if not found and not pending:
-                return iter(statements)
-            found += statements
-            continue
-        pending.append((statements[nested[-1] + 1 :], True))
-        for before, position in zip([*nested[-2::-1], -1], reversed(nested)):
-            pending += [(inner.statements, False) for inner in reversed(blocks(statements[position]))]
-            pending.append((statements[before + 1 : position + 1], True))
+        for statement in pending[-1]:
+            append(statement)
+            if statement.BLOCKS:
+                for inner in reversed(readers[statement.__class__](statement)):
+                    pending.append(iter(inner.statements))
+                break
+        else:
+            del pending[-1]
     return iter(found)
 
 
