@@ -99,8 +99,7 @@ def _names_of_types(language: Language) -> frozenset[str]:
 
 def without_comments(source: str) -> str:
     """Return the code of a source, without the comments of its lines and without empty lines."""
-    lines = [line.rstrip() for line in COMMENT.sub("", source).split("\n")]
-    return "\n".join([line for line in lines if line])
+    return "\n".join(filter(None, map(str.rstrip, COMMENT.sub("", source).split("\n"))))
 
 
 def _statement(lines: Sequence[Line], start: int) -> list[Line]:

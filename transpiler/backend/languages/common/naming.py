@@ -8,6 +8,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 
 from ....ir.tasks import Kernel
 
@@ -16,6 +17,7 @@ DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("co
 """Names that no file on Windows can have, with any suffix."""
 
 
+@lru_cache(maxsize=4096)
 def legal(name: str) -> str:
     """Return `name` as an identifier of letters, digits and single underscores, of at most 64 characters.
 
