@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 _NUMBERS = itertools.count()
 
 
+SHORT = 0.001
+"""Passes that take a smaller part are printed as one line; `times` has each."""
+
+
 @dataclass(frozen=True, slots=True)
 class CompileReport(Viewed):
     """times: [s] by stage, in order: "parse", "frontend", "pass NAME" each, "between passes" (checks of the IR under
@@ -43,7 +47,14 @@ class CompileReport(Viewed):
     sizes: dict[str, tuple[int, int | None]] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        rows = [*self.times.items(), ("all", self.wall)]
+        short = [name for name, time in self.times.items() if name.startswith("pass ") and time < SHORT * self.wall]
+        rows = []
+        for name, time in self.times.items():
+            if name == "between passes" and short:
+                rows.append((f"{len(short)} other passes", sum(self.times[each] for each in short)))
+            if name not in short:
+                rows.append((name, time))
+        rows.append(("all", self.wall))
         width = max(len(name) for name, _ in rows)
         lines = [f"{name:<{width}}  {1e3 * time:9.3f} ms  {time / self.wall:6.1%}" for name, time in rows]
         sizes = [f"{name}: {in_bytes(before, after)}" for name, (before, after) in self.sizes.items()]

@@ -55,9 +55,12 @@ def test_every_report_compiles_anew_and_no_launch_does(target: str) -> None:
 
 def test_the_table_names_stages_and_shares() -> None:
     ti.init(arch=ti.cpu, log_level=ti.WARN)
-    lines = str(paint.report(ti.ndarray(ti.f32, (4, 4)), 4)).splitlines()
-    assert lines[0].startswith("paint on ") and lines[-1].endswith("100.0%")
-    assert any(line.startswith("pass fold ") and " ms " in line for line in lines)
+    report = paint.report(ti.ndarray(ti.f32, (4, 4)), 4)
+    lines = str(report).splitlines()
+    assert lines[0].startswith("paint on ") and lines[-1].endswith("100.0%") and "pass fold" in report.times
+    passes = [line for line in lines if line.startswith("pass ") or " other passes " in line]
+    assert 1 <= len(passes) < 30 and all(" ms " in line for line in passes)
+    assert lines.index(passes[-1]) < next(number for number, line in enumerate(lines) if line.startswith("emit "))
 
 
 def test_kernels_without_effect_and_mistakes(target: str) -> None:
