@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import shadesmith as ti
 from shadesmith.runtime.devices.cuda import timer
 from shadesmith.runtime.launch.launch_times import profile_of
 from shadesmith.runtime.session import session
+from shadesmith.runtime.workbench.measure import roofline
 
 
 def test_times_of_kernels(capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,6 +169,15 @@ def test_the_roofline_of_saxpy_is_exact(target: str, profiled: None) -> None:
     assert row.is_exact and row.limit in ("memory", "arithmetic") and row.share > 0 and "MB at" in str(row)
     assert ti.profiler.query_kernel_profiler_info("saxpy").counter == 2
     assert len(ti.profiler.roofline()) == 1, "the kernels that measure the device are no part of the profile"
+
+
+@pytest.mark.skipif("x86" not in platform.machine(), reason="the number is for processors with vectors of 256 bits")
+def test_the_arithmetic_of_a_processor_is_that_of_its_vectors() -> None:
+    ti.init(arch=ti.cpu, kernel_profiler=True, log_level=ti.ERROR)
+    rate = roofline.ceilings_of(session.current()).rate
+    source = roofline.multiply_rows_for_ceiling.source(ti.ndarray(ti.f32, (4, 4)), 1, 0.5)
+    assert "for (int column = 0;" in source
+    assert rate > 12e9, "one number at a time is 4e9 on two cores that others use, vectors are 1e11"
 
 
 def work_of_one(kernel: object, *args: object) -> tuple[float, float, bool]:

@@ -36,6 +36,8 @@ COPIED, THREADS = 1 << 26, 1 << 20
 """Floats that the measurement of a GPU's bandwidth copies, more than its cache has, and threads for its arithmetic."""
 COPIED_ON_HOST, THREADS_ON_HOST = 1 << 24, 1 << 14
 INTERPRETED = 1 << 10
+ROW = 256
+"""Floats of a row, which stay in the nearest cache."""
 ROUNDS, REPEATS = 512, 5
 OPERATIONS_A_ROUND = 16
 SECONDS_OF_CEILINGS = 0.3
@@ -98,6 +100,24 @@ def multiply_for_ceiling(x: ndarray(f32, 1), rounds: i32):  # type: ignore[no-un
         x[i] = a + b + c + d + e + f + g + h
 
 
+@kernel
+def multiply_rows_for_ceiling(x: ndarray(f32, 2), rounds: i32, factor: f32):  # type: ignore[no-untyped-def, valid-type]
+    """Do the same in loops that a compiler vectorizes, to measure the arithmetic of a processor."""
+    for row in range(x.shape[0]):
+        for _ in range(rounds):
+            for column in range(x.shape[1]):
+                v = x[row, column]
+                v = v * factor + factor
+                v = v * factor + factor
+                v = v * factor + factor
+                v = v * factor + factor
+                v = v * factor + factor
+                v = v * factor + factor
+                v = v * factor + factor
+                v = v * factor + factor
+                x[row, column] = v
+
+
 _CEILINGS: WeakKeyDictionary[Session, Ceilings] = WeakKeyDictionary()
 
 
@@ -113,16 +133,13 @@ def benched_ceilings(session: Session) -> Ceilings:
     """Return the same, measured as `kernel.bench` measures, for sessions without a profile."""
     found = _CEILINGS.get(session)
     if found is None:
-        count, threads = _sizes(session)
+        count, (multiplying, arguments, operations) = _sizes(session)[0], _arithmetic(session)
         source, target = ScalarNdarray(session, f32, (count,)), ScalarNdarray(session, f32, (count,))
         copying: Any = copy_for_ceiling
         copies = copying.bench(source, target, seconds=SECONDS_OF_CEILINGS).rows[0].times
         del source, target
-        x = ScalarNdarray(session, f32, (threads,))
-        multiplying: Any = multiply_for_ceiling
-        others = multiplying.bench(x, ROUNDS, seconds=SECONDS_OF_CEILINGS).rows[0].times
-        rate = OPERATIONS_A_ROUND * ROUNDS * threads / min(others)
-        found = _CEILINGS[session] = Ceilings(8 * count / min(copies), rate)
+        others = multiplying.bench(*arguments, seconds=SECONDS_OF_CEILINGS).rows[0].times
+        found = _CEILINGS[session] = Ceilings(8 * count / min(copies), operations / min(others))
     return found
 
 
@@ -132,20 +149,29 @@ def _sizes(session: Session) -> tuple[int, int]:
     return (COPIED_ON_HOST, THREADS_ON_HOST) if session.device.lazy_memory else (COPIED, THREADS)
 
 
+def _arithmetic(session: Session) -> tuple[Any, tuple[Any, ...], int]:
+    """Return the kernel that measures the arithmetic, its arguments, and how many operations it does."""
+    threads = _sizes(session)[1]
+    if session.device.lazy_memory:
+        rows = ScalarNdarray(session, f32, (threads // ROW, ROW))
+        return multiply_rows_for_ceiling, (rows, ROUNDS, 0.5), OPERATIONS_A_ROUND * ROUNDS * threads
+    x = ScalarNdarray(session, f32, (threads,))
+    return multiply_for_ceiling, (x, ROUNDS), OPERATIONS_A_ROUND * ROUNDS * threads
+
+
 def _measured(session: Session) -> Ceilings:
-    count, threads = _sizes(session)
+    count, (multiplying, arguments, operations) = _sizes(session)[0], _arithmetic(session)
     profile = profile_of(session)
     with profile.apart() as times:
         source, target = ScalarNdarray(session, f32, (count,)), ScalarNdarray(session, f32, (count,))
         for _ in range(REPEATS):
             copy_for_ceiling(source, target)
         del source, target
-        x = ScalarNdarray(session, f32, (threads,))
         for _ in range(REPEATS):
-            multiply_for_ceiling(x, ROUNDS)
+            multiplying(*arguments)
     copies = [record.seconds for record in times() if record.kernel == copy_for_ceiling.__name__]
-    others = [record.seconds for record in times() if record.kernel == multiply_for_ceiling.__name__]
-    return Ceilings(8 * count / min(copies), OPERATIONS_A_ROUND * ROUNDS * threads / min(others))
+    others = [record.seconds for record in times() if record.kernel == multiplying.__name__]
+    return Ceilings(8 * count / min(copies), operations / min(others))
 
 
 def roofline(session: Session, records: Sequence[LaunchTime]) -> list[RooflineRow]:
