@@ -78,6 +78,28 @@ def test_each_task_has_its_line_and_its_share(command, program, tmp_path: Path) 
     assert all(float(task["GB/s"]) > 0 for task in tasks)
 
 
+SPARSE = """
+    ti.init(arch=ti.cpu)
+    cells = ti.field(ti.i32)
+    ti.root.pointer(ti.i, 8).dense(ti.i, 8).place(cells)
+
+    @ti.kernel
+    def mark():
+        for i in range(8):
+            cells[i * 5] += 1
+        for i in cells:
+            cells[i] += 2
+
+    mark()
+"""
+
+
+def test_a_loop_that_lists_cells_has_no_line_of_python(command, program) -> None:
+    said = command("profile", program(SPARSE), "--json")
+    lines = [task["Python"] for task in said.data["tasks"]]
+    assert {"", "program.py:11", "program.py:13"} == set(lines)
+
+
 @pytest.mark.exhaustive
 def test_the_page_has_the_times_of_the_clock(command, program, tmp_path: Path) -> None:
     page = tmp_path / "page.html"

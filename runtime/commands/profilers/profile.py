@@ -150,8 +150,9 @@ def _python_line(record: LaunchTime) -> str:
         return ""
     for task in instance.module.tasks:
         if task.name == record.task and task.loop is not None:
-            location = next((name for file in instance.module.files for _, name, number in file.lines if number), "")
-            return f"{os.path.basename(location)}:{task.loop.line}"
+            lines = instance.module.files[task.file].lines
+            location = next((name for _, name, number in lines if number == task.loop.line), "")
+            return f"{os.path.basename(location)}:{task.loop.line}" if location else ""  # else a loop of ours
     return ""
 
 
