@@ -12,15 +12,15 @@ from handwritten.magic import magic_floats
 from shadesmith.transpiler.backend.module.interface import SourceFile
 
 CEILINGS = {
-    "c": {"temporaries": 0, "numbered": 16, "long_lines": 0, "magic": 0},
-    "cuda": {"temporaries": 0, "numbered": 14, "long_lines": 0, "magic": 0},
-    "vulkan": {"temporaries": 0, "numbered": 14, "long_lines": 0, "magic": 0},
+    "c": {"temporaries": 0, "numbered": 12, "long_lines": 0, "magic": 0},
+    "cuda": {"temporaries": 0, "numbered": 10, "long_lines": 0, "magic": 0},
+    "vulkan": {"temporaries": 0, "numbered": 10, "long_lines": 0, "magic": 0},
 }
 """At most so many in all sources of a language. They only fall; the goals are 60, 150, 0 and 0."""
 INVENTED = {
-    "c": {"threads": 38, "cells": 34, "reports": 8, "sweeps": 2, "derived": 40, "copies": 6, "values": 24},
-    "cuda": {"threads": 35, "cells": 34, "reports": 8, "sweeps": 2, "derived": 43, "copies": 6, "values": 18},
-    "vulkan": {"threads": 35, "cells": 36, "reports": 8, "sweeps": 2, "derived": 46, "copies": 6, "values": 17},
+    "c": {"threads": 38, "cells": 45, "reports": 8, "sweeps": 2, "derived": 36, "copies": 6, "values": 24},
+    "cuda": {"threads": 35, "cells": 45, "reports": 8, "sweeps": 2, "derived": 39, "copies": 6, "values": 18},
+    "vulkan": {"threads": 35, "cells": 45, "reports": 8, "sweeps": 2, "derived": 37, "copies": 6, "values": 17},
 }
 """At most so many names of each kind are not Python's (`emitted_counts.kind_of`). The corpus and the golden kernels have
 what programs seldom have: types in turn, cells of sparse trees, adjoints, threads that wait for each other.

@@ -100,7 +100,9 @@ class Source:
         for file in self.module.files:
             result["long_lines"] += [line for line in file.text.splitlines() if len(line) > WIDTH]
             known = _identifiers((*LIBRARY, *sorted({python for _, python, _ in file.lines if python})))
-            for name in _locals_of(file):
+            names = list(_locals_of(file))
+            has_cells = not {"cell", "list_index"}.isdisjoint(names)
+            for name in names:
                 result["locals"].append(name)
                 if name in known or name.rstrip("_") in known:
                     continue
@@ -109,7 +111,8 @@ class Source:
                     continue
                 if not _is_path(name, known):
                     result["foreign"].append(name)
-                    result[kind_of(name, known)].append(name)
+                    is_in_cell = has_cells and name.endswith("_inside")
+                    result["cells" if is_in_cell else kind_of(name, known)].append(name)
                 if re.fullmatch(r"t\d+", name):
                     result["temporaries"].append(name)
                 elif re.search(r"_\d+$", name):
@@ -149,7 +152,7 @@ def _locals_of(file: SourceFile) -> Iterator[str]:
     """Yield the name of each variable, loop index and parameter of the functions that come from Python."""
     lines = file.text.splitlines()
     for start, end in _bodies(file, lines):
-        header = _PARAMETERS.match(lines[start])
+        header = _PARAMETERS.match(_header(lines, start))
         if header is not None:
             yield from (p.split()[-1].lstrip("*&").split("[")[0] for p in header[1].split(", ") if len(p.split()) > 1)
         for line in lines[start + 1 : end]:
@@ -160,6 +163,14 @@ def _locals_of(file: SourceFile) -> Iterator[str]:
             elif (declaration := _DECLARATION.match(line)) is not None:
                 yield declaration[2]
                 yield from _further(line[declaration.end() :])
+
+
+def _header(lines: list[str], last: int) -> str:
+    """Return the head of a function, which ends in a line, as one line."""
+    first = last
+    while first > 0 and lines[first].startswith((" ", ")")):
+        first -= 1
+    return " ".join(line.strip() for line in lines[first : last + 1])
 
 
 def _further(declarators: str) -> Iterator[str]:
