@@ -46,7 +46,7 @@ def conjugate_gradients(
         new = float(dot(r, r))
         is_reached, is_narrow = new**0.5 * unit <= goal, narrow is not wide
         if is_mixed and (is_reached or is_narrow and (new < 1e-4 * last or count % UPDATED_AFTER == 0)):
-            x += unit * part
+            x += unit * part.astype(b.dtype)
             residual = (b - wide @ x) / unit
             r, reported, new = residual.astype(r.dtype), new, float(dot(residual, residual))
             if is_narrow and (not new <= DRIFTED * reported or new > last):
@@ -55,7 +55,7 @@ def conjugate_gradients(
         p *= new / old
         p += r
         old = new
-    return x + unit * part, old**0.5 * unit <= goal
+    return x + unit * part.astype(b.dtype), old**0.5 * unit <= goal
 
 
 def times(vector: Any, factor: float, target: Any) -> Any:

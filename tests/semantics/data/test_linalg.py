@@ -195,7 +195,7 @@ def test_poissons_equation(n: int, kind: str) -> None:
 
 
 @needs_scipy
-@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e25])
+@pytest.mark.parametrize("scale", [1.0, 1e-60, 1e45])
 def test_iterations_in_f32_reach_residuals_of_f64(scale: float) -> None:
     """The f32 matrix is wrong by a thousandth of itself, or its condition is 1e7, where f64 takes 9,600 iterations."""
     from scipy import sparse
