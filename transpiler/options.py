@@ -147,6 +147,8 @@ class Capabilities:
     miscompiles_integers: bool = False
     """Whether its compiler may take the minimum of three integers of `a` in place of `-a`, and 1 for `x & 1` of an even
     x where that is a number: NVIDIA's driver 580 does."""
+    skips_roundings: bool = False
+    """Whether its compiler may leave out a conversion to f16 and back: NVIDIA's driver 580 does."""
     slow_subnormals: bool = False
     """Whether a reciprocal square root takes more instructions if its operand may be subnormal."""
     slow_divisions: bool = False

@@ -41,17 +41,17 @@ outer_product transpose sum
 NO_VECTOR_FORM = """
 pow raw_mod atan2 asin acos asinh acosh atanh isnan isinf floordiv:int mod:int raw_div:int shr:i32 sign:int clz
 add_overflows sub_overflows mul_overflows shl_overflows pow_overflows wrapping_add wrapping_sub wrapping_mul wrapping_neg
-biased_min biased_max lowest_bit normal_reciprocal
+biased_min biased_max lowest_bit normal_reciprocal rounded_half
 """.split()
 """GLSL has no operation on vectors for them: our function computes element by element. A type or kind after a colon
 restricts the entry to it."""
 
-NO_EXACT_VARIANT = "floor ceil round acos asinh acosh atanh isnan isinf".split()
+NO_EXACT_VARIANT = "rounded_half floor ceil round acos asinh acosh atanh isnan isinf".split()
 """`fast_math=False` does not change them in GLSL: they are exact, or our own functions within 4 ulp (acos, asinh)."""
 
 TO_DIFFERENTIATE = """
 add sub mul div mod pow raw_div raw_mod min max atan2 neg abs sin cos tan asin acos tanh asinh acosh atanh exp log sqrt rsqrt normal_rsqrt select dot
-normal_sqrt normal_reciprocal
+normal_sqrt normal_reciprocal rounded_half
 cross matmul outer_product transpose norm normalized determinant inverse sum
 """.split()
 """Issue 16 gives these a derivative; no operation has one yet."""

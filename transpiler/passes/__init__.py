@@ -74,6 +74,7 @@ from .target.minima import minima
 from .target.normal_numbers import normal_numbers
 from .target.ranges import ranges
 from .target.reciprocals import reciprocals
+from .target.rounded_halves import rounded_halves
 from .target.short_vectors import short_vectors
 from .target.unroll_loops import unroll_loops
 from .target.wide_accesses import wide_accesses
@@ -257,6 +258,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         minima,  # after all passes that know what a minimum is
         lowest_bits,  # likewise
         normal_numbers,  # likewise
+        rounded_halves,  # after all passes that add or change conversions
         exact_ends,  # after all passes that change loops
         unroll_loops,  # likewise
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
@@ -268,6 +270,7 @@ REQUIRED = frozenset({
     "split_arrays", "packed_arrays", "lower", "call_effects", "recursion",
     "activate_cells", "deactivate_cells", "ordered_loops", "offload", "struct_for",
     "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "minima", "lowest_bits", "exact_ends",
+    "rounded_halves",
     "sparse_arrays",
     "forward_mode", "reverse_mode",
 })  # fmt: skip

@@ -18,4 +18,5 @@ PORTABLE = Capabilities(
     shared_atomics=frozenset({("f32", "add")}),
     subgroup_size=None,
     miscompiles_integers=True,
+    skips_roundings=True,
 )

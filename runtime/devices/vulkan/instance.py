@@ -584,6 +584,7 @@ def read_capabilities(adapter: Adapter) -> Capabilities:
         subgroup_size=adapter.subgroup_size,
         subgroup_features=adapter.subgroup_features,
         miscompiles_integers=adapter.is_nvidia,
+        skips_roundings=adapter.is_nvidia,
         extra=(
             ("device", adapter.name),
             ("driver", adapter.driver),

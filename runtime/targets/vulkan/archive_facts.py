@@ -23,6 +23,7 @@ MINIMUM = Capabilities(
     subgroup_size=None,
     subgroup_features=frozenset({"basic"}),
     miscompiles_integers=True,
+    skips_roundings=True,
 )
 """Features that version 1.1 guarantees on every device, with only 32-bit types; in addition all generated shaders need
 bufferDeviceAddress and scalarBlockLayout."""

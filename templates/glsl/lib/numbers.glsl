@@ -68,6 +68,13 @@ int lowest_bit_i32(int x) { return int(bitfieldExtract(uint(x), 0, 1)); }
 // x & 1: see `lowest_bit_i32`.
 uint lowest_bit_u32(uint x) { return bitfieldExtract(x, 0, 1); }
 
+// x. NVIDIA's driver 580 leaves out conversions to f16 and back, but not where a number changes
+// its place in a pair.
+float16_t rounded_half(float16_t x) {
+    uint pair = packHalf2x16(vec2(float(x), 1.0));
+    return float16_t(unpackHalf2x16(pair << 16 | pair >> 16).y);
+}
+
 // base to the power of exponent, modulo 2^32.
 int pow_i32(int base, int exponent) {
     if (exponent < 0) {  // 1 / base^n, rounded toward zero

@@ -132,6 +132,7 @@ ADJOINTS: dict[str, Rule] = {
     "normal_rsqrt": lambda g, y, a: (-0.5 * g * y / a,),
     "normal_sqrt": lambda g, y, a: (0.5 * g / y,),
     "normal_reciprocal": lambda g, y, a: (-g * y * y,),
+    "rounded_half": lambda g, y, a: (g,),
     "select": _choice,
     "dot": lambda g, y, a, b: (2.0 * g * a,) if a.statement is b.statement else (g * b, g * a),
     "cross": lambda g, y, a, b: (b.apply("cross", g), g.apply("cross", a)),

@@ -78,6 +78,7 @@ FLOATS: dict[str, Syntax] = {
     "normal_rsqrt": call("rsqrt_$t"),
     "normal_sqrt": call("sqrt$f"),
     "normal_reciprocal": custom("1 / {0}", MULTIPLY, UNARY),
+    "rounded_half": same(),
     "isnan": call("is_nan_$t"),
     "isinf": call("is_inf_$t"),
     **{name: call(f"{name}$f") for name in MATH_H},

@@ -82,6 +82,7 @@ FLOATS: dict[str, Syntax] = {
     "isnan": call("is_nan_$t"),
     "isinf": call("is_inf_$t"),
     **{name: call(name) for name in ("abs", "sign", *MATH_H)},
+    "rounded_half": same(),
 }
 
 MATH_FILES = frozenset({"math_f32", "math_f64", "hyperbolic"})
@@ -229,6 +230,8 @@ def _exact(op: str, type: Scalar) -> Syntax:
 def _float(op: str, type: Scalar) -> Syntax:
     if has_helper(op, type):
         return call(f"{op}_{type.name}", OPS[op].arity)
+    if type.name == "f16" and op == "rounded_half":
+        return call(op)
     if type.name == "f16" and op in ("pow", "raw_mod", "isnan", "isinf"):
         inner = with_operands(operation(op, f32), "float({0})", PRIMARY, ASSIGN)
         return inner if op in ("isnan", "isinf") else constructor(inner, TYPES["f16"])
