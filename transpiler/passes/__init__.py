@@ -36,6 +36,7 @@ from .cleanup.common_subexpressions import common_subexpressions
 from .cleanup.dead_code import dead_code
 from .cleanup.expand_vectors import expand_vectors
 from .cleanup.fold import fold
+from .cleanup.fold_recurrences import fold_recurrences
 from .cleanup.forward_stores import forward_stores
 from .cleanup.hoist_loads import hoist_loads
 from .cleanup.operand_order import operand_order
@@ -139,6 +140,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     ordered_loops: (Alloca,),
     demote_atomics: (AtomicOp,),
     unroll_reductions: (AtomicOp,),
+    fold_recurrences: (RangeFor,),
     hoist_loads: (RangeFor,),
     unroll_components: (RangeFor,),
     keep_elements: (RangeFor, While),
@@ -217,6 +219,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         demote_atomics,  # after `offload`, which decides which iterations run in parallel
         unroll_components,  # before cleanup, which puts the components into one vector
         unroll_reductions,  # before cleanup, which folds the indices, and `reduce_atomics`, which needs them
+        fold_recurrences,  # before cleanup, which drops what it replaces
         hoist_loads,  # before cleanup, which merges a moved load with an earlier one
         tidy_adjoints,  # after `demote_atomics`: `x_adj += -y` is a sum; before cleanup, which drops what it replaces
         cleanup,
