@@ -81,10 +81,11 @@ static inline void *start_sums_i32(void *copies, long long count) {
 static inline void join_sums_f32(void *array, const void *copies, long long count) {
     float *to = array;
     const float *from = copies;
+    const long long threads = thread_count();
     #pragma omp for schedule(static) nowait
     for (long long k = 0; k < count; k++) {
         float sum = from[k];
-        for (long long thread = 1; thread < thread_count(); thread++) {
+        for (long long thread = 1; thread < threads; thread++) {
             sum += from[thread * (count + PADDING) + k];
         }
         if (sum != 0 || !__builtin_signbit(sum)) {
@@ -99,10 +100,11 @@ static inline void join_sums_f32(void *array, const void *copies, long long coun
 static inline void join_sums_i32(void *array, const void *copies, long long count) {
     int *to = array;
     const int *from = copies;
+    const long long threads = thread_count();
     #pragma omp for schedule(static) nowait
     for (long long k = 0; k < count; k++) {
         int sum = from[k];
-        for (long long thread = 1; thread < thread_count(); thread++) {
+        for (long long thread = 1; thread < threads; thread++) {
             sum += from[thread * (count + PADDING) + k];
         }
         if (sum != 0) {

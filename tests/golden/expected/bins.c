@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 31209628, bins.py:9: bins_of(low: i32)
+// shadesmith 0.1.0, c 2aa7e7ca, bins.py:9: bins_of(low: i32)
 
 enum { x_n0 = 1048576 };  // shape of x
 enum { bins_n0 = 16, bins_n1 = 4 };  // shape of bins
@@ -47,10 +47,11 @@ static inline void *start_sums_i32(void *copies, long long count) {
 static inline void join_sums_i32(void *array, const void *copies, long long count) {
     int *to = array;
     const int *from = copies;
+    const long long threads = thread_count();
     #pragma omp for schedule(static) nowait
     for (long long k = 0; k < count; k++) {
         int sum = from[k];
-        for (long long thread = 1; thread < thread_count(); thread++) {
+        for (long long thread = 1; thread < threads; thread++) {
             sum += from[thread * (count + PADDING) + k];
         }
         if (sum != 0) {

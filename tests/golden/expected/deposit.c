@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 5116edc5, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
+// shadesmith 0.1.0, c b0ffb535, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
 #include <stdbool.h>
 
 enum { flow_n0 = 16 };  // shape of flow
@@ -47,10 +47,11 @@ static inline void *start_sums_f32(void *copies, long long count) {
 static inline void join_sums_f32(void *array, const void *copies, long long count) {
     float *to = array;
     const float *from = copies;
+    const long long threads = thread_count();
     #pragma omp for schedule(static) nowait
     for (long long k = 0; k < count; k++) {
         float sum = from[k];
-        for (long long thread = 1; thread < thread_count(); thread++) {
+        for (long long thread = 1; thread < threads; thread++) {
             sum += from[thread * (count + PADDING) + k];
         }
         if (sum != 0 || !__builtin_signbit(sum)) {

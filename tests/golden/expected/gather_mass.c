@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c d9c68e8a, gather_mass.py:12: gather_mass(m: f32)
+// shadesmith 0.1.0, c 69c326e1, gather_mass.py:12: gather_mass(m: f32)
 
 enum { mass_n0 = 64 };  // shape of mass
 enum { count_n0 = 64, count_n1 = 2 };  // shape of count
@@ -57,10 +57,11 @@ static inline void *start_sums_i32(void *copies, long long count) {
 static inline void join_sums_f32(void *array, const void *copies, long long count) {
     float *to = array;
     const float *from = copies;
+    const long long threads = thread_count();
     #pragma omp for schedule(static) nowait
     for (long long k = 0; k < count; k++) {
         float sum = from[k];
-        for (long long thread = 1; thread < thread_count(); thread++) {
+        for (long long thread = 1; thread < threads; thread++) {
             sum += from[thread * (count + PADDING) + k];
         }
         if (sum != 0 || !__builtin_signbit(sum)) {
@@ -74,10 +75,11 @@ static inline void join_sums_f32(void *array, const void *copies, long long coun
 static inline void join_sums_i32(void *array, const void *copies, long long count) {
     int *to = array;
     const int *from = copies;
+    const long long threads = thread_count();
     #pragma omp for schedule(static) nowait
     for (long long k = 0; k < count; k++) {
         int sum = from[k];
-        for (long long thread = 1; thread < thread_count(); thread++) {
+        for (long long thread = 1; thread < threads; thread++) {
             sum += from[thread * (count + PADDING) + k];
         }
         if (sum != 0) {

@@ -100,6 +100,7 @@ def test_infinities_and_nan_stay() -> None:
     @ti.kernel
     def settle(x: ti.f32) -> ti.f32:
         a = x
+        ti.loop_config(serialize=True)
         for _ in range(50):
             a = a * 0.9 + 1.0
         return a
