@@ -14,6 +14,9 @@ In: the SPIR-V of a compute shader. Out: SPIR-V that lavapipe runs right, or tha
    16777216). `NoContraction` on the first conversion prevents that.
 5. It gives threads that leave an endless loop in its middle the values of an earlier place of the loop (22.3.6:
    `while (true) { a *= 1.5; if (a > 4.0) break; a += 1.0; }`). So such a loop gets a condition, which always holds.
+6. It asks whether a loop is left at once with the number before the first iteration, although the loop has changed it
+   (22.3.6: `int w = 0; while (w < 3) { w += 1; if (w == 0) break; }` ends in its first iteration). So a condition under
+   which a loop is left in its middle is compared with one that it does not know.
 
 Source: SPIR-V Specification 1.6, sections 2.4 (logical layout) and 3 (binary form).
 """
@@ -40,6 +43,7 @@ SUBGROUP_SIZE, SUBGROUP_ID, LANE = 36, 40, 41
 """Built-in inputs, of one number each. Of a lane that is no thread, the number of the thread is that of another."""
 MOST_LANES = 16
 """Lanes of a subgroup: 4, 8 or 16, by the processor."""
+_BRANCH = 2 << 16 | Op.BRANCH
 TYPES = range(Op.TYPE_VOID, Op.TYPE_FORWARD_POINTER + 1)
 
 
@@ -166,6 +170,7 @@ def _report_ended_loops(module: _Module, number: int) -> None:
     width = _width(module, shader)
     limits, lanes = _limits(module), _lanes(module, entry) if width % MOST_LANES else ()
     _end_endless_loops(module, limits)
+    _hide_breaks(module, limits)
     entry[2] = new
     if module.header[1] >= INTERFACE_HAS_ALL:
         _append(entry, limits)
@@ -202,6 +207,30 @@ def _end_endless_loops(module: _Module, limits: int) -> None:
     for block in blocks.values():
         functions += block
     module.functions = functions
+
+
+def _hide_breaks(module: _Module, limits: int) -> None:
+    """Compare each condition before a `break` with whether the first word of the buffer is 0, which it never is."""
+    blocks = _blocks(module.functions)
+    merges = {i[1] for i in module.functions if i[0] & 0xFFFF == Op.LOOP_MERGE}
+    breaks = {label for label, block in blocks.items() if any(i[1] in merges for i in block if i[0] == _BRANCH)}
+    word, boolean = module.declared(Op.TYPE_INT, 32, 0), module.declared(Op.TYPE_BOOL)
+    pointer = module.declared(Op.TYPE_POINTER, STORAGE_BUFFER, word)
+    zero = module.declare(Op.CONSTANT, word, 0)
+    for block in blocks.values():
+        place = _place(block, Op.SELECTION_MERGE)
+        branch = block[place + 1] if place >= 0 else [0]
+        if branch[0] & 0xFFFF != Op.BRANCH_CONDITIONAL or breaks.isdisjoint(branch[2:4]):
+            continue
+        address, count, never, hidden = (module.new_id() for _ in range(4))
+        block[place:place] = [
+            _words(Op.ACCESS_CHAIN, pointer, address, limits, zero),
+            _words(Op.LOAD, word, count, address, VOLATILE),
+            _words(Op.I_EQUAL, boolean, never, count, zero),
+            _words(Op.LOGICAL_NOT_EQUAL, boolean, hidden, branch[1], never),
+        ]
+        branch[1] = hidden
+    module.functions = [instruction for block in blocks.values() for instruction in block]
 
 
 def _blocks(functions: Sequence[list[int]]) -> dict[int, list[list[int]]]:

@@ -70,7 +70,9 @@ class Op(IntEnum):
     I_ADD = 128
     I_SUB = 130
     I_MUL = 132
+    LOGICAL_NOT_EQUAL = 165
     SELECT = 169
+    I_EQUAL = 170
     I_NOT_EQUAL = 171
     U_LESS_THAN = 176
     SHIFT_RIGHT_ARITHMETIC = 195

@@ -91,3 +91,27 @@ def test_endless_loops_are_left_in_their_middle(target: str, name: str, define_k
     expected = np.zeros(37)
     exec("\n".join(["for i in range(37):", *(line[4:] for line in body)]), {"x": start, "y": growth, "o": expected})
     np.testing.assert_allclose(o.to_numpy(), expected, rtol=1e-5)
+
+
+CONDITIONS = ["0 == w", "w == 0", "w < 1", "1 > w", "w != 1", "w == 2", "w >= 3", "w == 7", "w == 0 or x[i] > 5"]
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_conditions_in_the_middle_of_a_loop_see_its_variables(target: str, condition: str, define_kernel: Any) -> None:
+    """lavapipe asked some of them with what the variable was before the loop."""
+    x, o = ti.field(ti.i32, 11), ti.field(ti.i32, 11)
+    x.from_numpy(np.arange(11, dtype=np.int32))
+    body = [
+        "t = x[i]",
+        "w = 0",
+        "while w < 3:",
+        "    w += 1",
+        f"    if {condition}:",
+        "        break",
+        "    t += 10 + w",
+    ]
+    code = "\n".join(["for i in range(11):", *(f"    {line}" for line in (*body, "o[i] = t * 100 + w"))])
+    define_kernel("\n".join(["def leave():", *(f"    {line}" for line in code.splitlines()), ""]), x=x, o=o)()
+    expected = np.zeros(11, np.int32)
+    exec(code, {"x": np.arange(11), "o": expected})
+    np.testing.assert_array_equal(o.to_numpy(), expected)

@@ -173,3 +173,20 @@ def test_a_choice_of_vectors_is_a_member_of_a_struct(target: str) -> None:
     assert o.r.w.to_numpy().tolist() == [3, 3, 3, 3]
     between_braces = re.compile(r"\{[^{}()]*\? [a-zA-Z_0-9]+\{")
     assert not between_braces.search(f.source(2, 3, arch=ti.cuda))
+
+
+def test_a_conversion_that_was_stored_is_not_computed_again(target: str) -> None:
+    """C widens the second operand of a sum by itself; its value was computed anew from what the store had changed."""
+    e, b = ti.field(ti.i64, 5), ti.field(ti.u8, 5)
+    e.from_numpy(np.array([0, 2, 3, 1, 2], np.int64))
+    b.fill(100)
+
+    @ti.kernel
+    def f():
+        for i in e:
+            e[i] = i ** e[i]
+            x = b[i] - e[i]
+            e[i] = x + b[i]
+
+    f()
+    assert e.to_numpy().tolist() == [200 - i**p for i, p in enumerate([0, 2, 3, 1, 2])]

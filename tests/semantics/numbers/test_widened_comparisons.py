@@ -161,9 +161,9 @@ def test_a_number_that_becomes_a_narrower_float_and_back_is_rounded(target: str,
 
 @pytest.mark.parametrize("name", ["i8", "u8", "i16", "u16"])
 def test_results_of_narrow_operations_wrap_before_they_are_widened(target: str, name: str) -> None:
-    """NVIDIA's Vulkan driver has 128 for `int(abs(int8_t(-128)))`, and still for `int(-int8_t(-128))` (numerics.md)."""
+    """NVIDIA's Vulkan driver had 128 for `int(abs(int8_t(-128)))`; for `int(-int8_t(-128))` it has, ptxas too (numerics.md)."""
     ti.init(arch=getattr(ti, {"c": "cpu"}.get(target, target)), log_level=ti.ERROR)
-    loses_negation = target == "vulkan" and "NVIDIA" in sessions.current().device.title
+    loses_negation = "NVIDIA" in getattr(sessions.current().device, "title", "")
     type, values = getattr(ti, name), numbers_of(name)
     n = len(values)
     x = ti.field(type, n)

@@ -440,7 +440,7 @@ def _operation(e: Expressions, value: Operation) -> Rendered:
         return _wrapping(e, value, value.type)
     syntax = operation_syntax(e.language, value, e.target.exact)
     if value.op in ("add", "sub", "mul") and value.type == i64 and e.language.has_pointers:
-        return e.formatted(syntax, *wrapping.widened_by_other(value, e.of))
+        return e.formatted(syntax, *wrapping.widened_by_other(e.language, value, e.of))
     return e.formatted(syntax, *printed_operands(e.language, value, lambda operand: e.of(operand).template))
 
 

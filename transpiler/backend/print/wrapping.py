@@ -12,7 +12,7 @@ from ...ir.nodes import Statement, operands, walk
 from ...ir.statements import ArgLoad, Cast, Const, LoopIndex, Operation, Parameter, RangeFor, While
 from ...ir.types import Scalar, Type, i32, u32, u64
 from ..languages.common.language import Language
-from ..languages.common.syntax import constant_syntax
+from ..languages.common.syntax import cast_syntax, constant_syntax
 from ..languages.common.syntax_forms import PRIMARY, UNARY, Rendered, Syntax
 from ..languages.common.wrapping import convert
 
@@ -96,13 +96,17 @@ def wide_sums(
     return sources
 
 
-def widened_by_other(total: Operation, of: Callable[[Statement], Rendered]) -> list[Statement]:
-    """Return the operands of a sum of 64 bits; C and C++ widen the second one by themselves: `(int64_t)i * 64 + j`."""
+def widened_by_other(language: Language, total: Operation, of: Callable[[Statement], Rendered]) -> list[Statement]:
+    """Return the operands of a sum of 64 bits; C and C++ widen the second one by themselves: `(int64_t)i * 64 + j`.
+
+    A conversion that is printed otherwise, by a name or what it was stored in, stays: its operand may have changed.
+    """
     first, second = total.operands
     if isinstance(first, Const):
         return [first, second]
-    if isinstance(second, Cast) and second.is_implicit and not of(second).source.isidentifier():
-        second = second.value if second.value.type == i32 else second
+    if isinstance(second, Cast) and second.is_implicit and second.value.type == i32:
+        is_printed = of(second).template == cast_syntax(language, second).template
+        second = second.value if is_printed else second
     elif isinstance(second, Const) and second.origin is None and 0 <= second.value < 1 << 31:
         second = Const(second.value, type=i32)
     return [first, second]
