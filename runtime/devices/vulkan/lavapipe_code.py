@@ -14,7 +14,7 @@ In: the SPIR-V of a compute shader. Out: SPIR-V that lavapipe runs right, or tha
    16777216). `NoContraction` on the first conversion prevents that.
 5. It gives threads that leave an endless loop in its middle the values of an earlier place of the loop (22.3.6:
    `while (true) { a *= 1.5; if (a > 4.0) break; a += 1.0; }`). So such a loop gets a condition, which always holds.
-6. It asks whether a loop is left at once with the number before the first iteration, although the loop has changed it
+6. It decides whether a loop is left at once by the number before the first iteration, although the loop has changed it
    (22.3.6: `int w = 0; while (w < 3) { w += 1; if (w == 0) break; }` ends in its first iteration). So a condition under
    which a loop is left in its middle is compared with one that it does not know.
 

@@ -98,7 +98,7 @@ CONDITIONS = ["0 == w", "w == 0", "w < 1", "1 > w", "w != 1", "w == 2", "w >= 3"
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_conditions_in_the_middle_of_a_loop_see_its_variables(target: str, condition: str, define_kernel: Any) -> None:
-    """lavapipe asked some of them with what the variable was before the loop."""
+    """lavapipe evaluated some of them with what the variable was before the loop."""
     x, o = ti.field(ti.i32, 11), ti.field(ti.i32, 11)
     x.from_numpy(np.arange(11, dtype=np.int32))
     body = [
