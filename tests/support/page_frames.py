@@ -13,6 +13,13 @@ FRAMES: dict[tuple[str, int], str] = {
         "move()\nassert x[3] == 2 and z[3] == 0"
     ),
     ("several-devices", 1): "# BLOCK",
+    ("several-devices", 2): """from types import SimpleNamespace
+sent = []
+comm = SimpleNamespace(Isend=lambda data, rank, tag: sent.append((data.size, rank, tag)))
+rank, whole = 1, np.ones((512, 512, 512), np.int8)
+x = ti.field(ti.i8, ti.tools.halo.Decomposition((512, 512, 512), ranks=4, ghost=1).block(rank).shape)
+# BLOCK
+assert len(sent) == len(block.exchanges) > 0 and {r for _, r, _ in sent} == {item.rank for item in block.exchanges}""",
     ("README", 0): "# BLOCK\na = np.zeros((4, 4), np.float32)\njacobi(a, a.copy(), 0.5)",
     ("cache", 0): "init = ti.init\nti.init = lambda arch: init(arch=ti.python)\n# BLOCK\nti.init = init",
     ("debugging", 0): (
@@ -100,6 +107,14 @@ def scatter(x: ti.math.vec2):
     # BLOCK
 scatter(ti.math.vec2(1.2, 1.4))
 assert abs(grid_m.to_numpy().sum() - 1) < 1e-5""",
+    ("static-loops", 1): """x, n, m = ti.field(ti.f32, (3, 4)), 3, 4
+x.fill(1.0)
+@ti.kernel
+def around(i: ti.i32, j: ti.i32) -> ti.f32:
+    total = 0.0
+    # BLOCK
+    return total
+assert (around(0, 0), around(1, 1), around(2, 1)) == (2, 4, 3)""",
     ("interop", 0): """x = ti.ndarray(ti.f32, 4)
 @ti.kernel
 def step(x: ti.types.ndarray(ti.f32, 1)):
