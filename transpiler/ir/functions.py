@@ -6,14 +6,14 @@ In a body, `ArgLoad` is the value of a parameter passed by value and `Reference`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from itertools import chain
 from typing import ClassVar
 
 from ..errors import NOWHERE, SourceLocation
 from ..lazy_dataclasses import dataclass
-from .nodes import Block, Effect, Statement, walk
+from .nodes import Block, Effect, Statement, blocks, walk
 from .statements import Array, Parameter, base_pointer
 from .types import Type
 
@@ -123,6 +123,12 @@ def called(*blocks: Block) -> list[Function]:
             pending.append((function, True))
             pending += [(call.function, False) for call in reversed(list(calls(function.body)))]
     return list(functions)
+
+
+def in_loops(roots: Iterable[Block], is_loop: Callable[[Statement], bool]) -> list[Block]:
+    """Return the bodies of the loops of some blocks, and of the functions that these call."""
+    bodies = [body for root in roots for statement in walk(root) if is_loop(statement) for body in blocks(statement)]
+    return [*bodies, *(function.body for function in called(*bodies))]
 
 
 def reachable(*blocks: Block) -> Iterator[Statement]:

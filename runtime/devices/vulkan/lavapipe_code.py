@@ -187,19 +187,14 @@ def _end_endless_loops(module: _Module, limits: int) -> None:
     heads = {label for label, block in blocks.items() if _is_endless(label, blocks, constants)}
     if not heads:
         return
-    word, boolean = module.declared(Op.TYPE_INT, 32, 0), module.declared(Op.TYPE_BOOL)
-    pointer = module.declared(Op.TYPE_POINTER, STORAGE_BUFFER, word)
-    zero = module.declare(Op.CONSTANT, word, 0)
     functions: list[list[int]] = []
     for label, block in blocks.items():
         if label in heads:
             place = _place(block, Op.LOOP_MERGE)
             merge, (_, body) = block[place : place + 2]
-            address, count, goes_on = (module.new_id() for _ in range(3))
+            goes_on, comparison = _compared_with_zero(module, limits, Op.I_NOT_EQUAL)
             block[place : place + 2] = [
-                _words(Op.ACCESS_CHAIN, pointer, address, limits, zero),
-                _words(Op.LOAD, word, count, address, VOLATILE),
-                _words(Op.I_NOT_EQUAL, boolean, goes_on, count, zero),
+                *comparison,
                 merge,
                 _words(Op.BRANCH_CONDITIONAL, goes_on, body, merge[1]),
             ]
@@ -214,23 +209,30 @@ def _hide_breaks(module: _Module, limits: int) -> None:
     blocks = _blocks(module.functions)
     merges = {i[1] for i in module.functions if i[0] & 0xFFFF == Op.LOOP_MERGE}
     breaks = {label for label, block in blocks.items() if any(i[1] in merges for i in block if i[0] == _BRANCH)}
-    word, boolean = module.declared(Op.TYPE_INT, 32, 0), module.declared(Op.TYPE_BOOL)
-    pointer = module.declared(Op.TYPE_POINTER, STORAGE_BUFFER, word)
-    zero = module.declare(Op.CONSTANT, word, 0)
     for block in blocks.values():
         place = _place(block, Op.SELECTION_MERGE)
         branch = block[place + 1] if place >= 0 else [0]
         if branch[0] & 0xFFFF != Op.BRANCH_CONDITIONAL or breaks.isdisjoint(branch[2:4]):
             continue
-        address, count, never, hidden = (module.new_id() for _ in range(4))
-        block[place:place] = [
-            _words(Op.ACCESS_CHAIN, pointer, address, limits, zero),
-            _words(Op.LOAD, word, count, address, VOLATILE),
-            _words(Op.I_EQUAL, boolean, never, count, zero),
-            _words(Op.LOGICAL_NOT_EQUAL, boolean, hidden, branch[1], never),
-        ]
+        never, comparison = _compared_with_zero(module, limits, Op.I_EQUAL)
+        hidden = module.new_id()
+        different = _words(Op.LOGICAL_NOT_EQUAL, module.declared(Op.TYPE_BOOL), hidden, branch[1], never)
+        block[place:place] = [*comparison, different]
         branch[1] = hidden
     module.functions = [instruction for block in blocks.values() for instruction in block]
+
+
+def _compared_with_zero(module: _Module, limits: int, relation: int) -> tuple[int, list[list[int]]]:
+    """Return a comparison of the first word of the buffer with 0, which no compiler knows, and its instructions."""
+    word, boolean = module.declared(Op.TYPE_INT, 32, 0), module.declared(Op.TYPE_BOOL)
+    pointer = module.declared(Op.TYPE_POINTER, STORAGE_BUFFER, word)
+    zero = module.declare(Op.CONSTANT, word, 0)
+    address, count, result = (module.new_id() for _ in range(3))
+    return result, [
+        _words(Op.ACCESS_CHAIN, pointer, address, limits, zero),
+        _words(Op.LOAD, word, count, address, VOLATILE),
+        _words(relation, boolean, result, count, zero),
+    ]
 
 
 def _blocks(functions: Sequence[list[int]]) -> dict[int, list[list[int]]]:

@@ -16,8 +16,8 @@ the root.
 from __future__ import annotations
 
 from ...ir.builder import Builder
-from ...ir.functions import called
-from ...ir.nodes import Block, Statement, blocks, operands, walk, walk_blocks
+from ...ir.functions import in_loops
+from ...ir.nodes import Block, Statement, operands, walk, walk_blocks
 from ...ir.statements import Operation, is_const, repeats
 from ...ir.tasks import Kernel
 from ...ir.types import Tensor, f32
@@ -32,14 +32,12 @@ def inverse_roots(kernel: Kernel, context: PassContext) -> bool:
     capabilities = context.capabilities
     if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or not context.options.fast_math:
         return False
-    loops = [body for root in kernel.roots() for s in walk(root) if repeats(s) for body in blocks(s)]
-    outer = [*loops, *(function.body for function in called(*loops))]
     users: Users = {}
     for root in kernel.roots():
         for statement in walk(root):
             for operand in operands(statement):
                 users.setdefault(operand, []).append(statement)
-    inner = dict.fromkeys(block for root in outer for block in walk_blocks(root))
+    inner = dict.fromkeys(block for root in in_loops(kernel.roots(), repeats) for block in walk_blocks(root))
     found = {s: power for block in inner for s in block if (power := _root_and_power(s, users)) is not None}
     for block in inner:
         _replace_in(block, found)

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from math import inf, sqrt
 
-from ...ir.functions import called
-from ...ir.nodes import Statement, blocks, walk
+from ...ir.functions import in_loops
+from ...ir.nodes import Statement, walk
 from ...ir.statements import Const, Operation, RangeFor, While, is_const
 from ...ir.tasks import Kernel
 from ...ir.types import element_of, f32
@@ -38,16 +38,15 @@ def normal_numbers(kernel: Kernel, context: PassContext) -> bool:
     if not context.capabilities.slow_subnormals:
         return False
     known: dict[Statement, float] = {}
-    in_loops: set[Statement] = set()
+    repeated: set[Statement] = set()
     if context.options.fast_math:
-        loops = [body for root in kernel.roots() for s in walk(root) if isinstance(s, LOOPS) for body in blocks(s)]
-        outer = [*loops, *(function.body for function in called(*loops))]
-        in_loops = {statement for body in outer for statement in walk(body)}
+        bodies = in_loops(kernel.roots(), lambda statement: isinstance(statement, LOOPS))
+        repeated = {statement for body in bodies for statement in walk(body)}
     changed = False
     for root in kernel.roots():
         for statement in walk(root):
             if isinstance(statement, Operation) and statement.type == f32:
-                changed |= _shorten(statement, statement in in_loops, known)
+                changed |= _shorten(statement, statement in repeated, known)
     return changed
 
 

@@ -10,14 +10,13 @@ in between; what is stored in memory is rounded. Roots, quotients and functions 
 
 from __future__ import annotations
 
-from functools import partial
-
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Statement, map_operands, operands, walk, walk_blocks
+from ...ir.nodes import Statement, map_operands, operands, walk
 from ...ir.statements import Cast, GlobalStore, Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, element_of, f16
 from ..context import PassContext
+from ..rewrite import surround
 
 IN_16_BITS = frozenset({"add", "sub", "mul", "neg", "abs", "min", "max", "floor", "ceil", "round", "sign", "select"})
 """Operations that GPUs compute in f16, or whose results are numbers that they are given."""
@@ -27,18 +26,19 @@ def rounded_halves(kernel: Kernel, context: PassContext) -> bool:
     """Add a rounding after each such number, for its uses but stores."""
     if not context.capabilities.skips_roundings:
         return False
-    found = {s for root in kernel.roots() for s in walk(root) if _is_wide(s)}
-    if not found:
-        return False
-    users: dict[Statement, list[Statement]] = {s: [] for s in found}
-    for root in kernel.roots():
-        for user in walk(root):
-            for operand in {*operands(user)} & found:
-                if not isinstance(user, GlobalStore):
-                    users[operand].append(user)
-    for block in {block: None for root in kernel.roots() for block in walk_blocks(root)}:
-        _round_in(block, users)
-    return any(users.values())
+    users = [s for root in kernel.roots() for s in walk(root) if not isinstance(s, GlobalStore)]
+    wide = {operand for user in users for operand in operands(user) if _is_wide(operand)}
+    rounded: dict[Statement, Statement] = {}
+
+    def add_rounding(builder: Builder, number: Statement) -> None:
+        if number in wide:
+            rounded[number] = builder.op("rounded_half", number)
+
+    for root in kernel.roots() if wide else ():
+        surround(root, after=add_rounding)
+    for user in users if wide else ():
+        map_operands(user, lambda operand: rounded.get(operand, operand))
+    return bool(wide)
 
 
 def _is_wide(statement: Statement) -> bool:
@@ -48,21 +48,3 @@ def _is_wide(statement: Statement) -> bool:
     if isinstance(statement, Cast):
         return not statement.bits
     return isinstance(statement, Operation) and statement.op not in IN_16_BITS
-
-
-def _round_in(block: Block, users: dict[Statement, list[Statement]]) -> None:
-    """Add the roundings of a block's values. users: what is to take the rounded number, by value."""
-    builder = Builder(Block())
-    for statement in block.statements:
-        builder.block.statements.append(statement)
-        if users.get(statement):
-            builder.location = statement.location
-            rounded = builder.op("rounded_half", statement)
-            replaced = partial(_either, statement, rounded)
-            for user in users[statement]:
-                map_operands(user, replaced)
-    block.statements = builder.block.statements
-
-
-def _either(old: Statement, new: Statement, value: Statement) -> Statement:
-    return new if value is old else value
