@@ -45,6 +45,8 @@ class Reduction:
         other: in `Task.join` another partial result.
         element: the type of the numbers that are combined. The accumulator may be wider, and starts with the neutral
             element of this type.
+        run: of a sum in a wider type: accumulates a few iterations in `element`, and is then added to the accumulator.
+            The body adds to it.
         partials: the results of the blocks of threads, if they are joined in order.
         location: of the first statement that combines.
     """
@@ -55,6 +57,12 @@ class Reduction:
     element: Scalar
     partials: Temporary | None = None
     location: SourceLocation = NOWHERE
+    run: Parameter | None = None
+
+    @property
+    def innermost(self) -> Parameter:
+        """What the body of the loop adds to."""
+        return self.run or self.accumulator
 
 
 @dataclass(eq=False, slots=True)

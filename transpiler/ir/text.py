@@ -207,7 +207,8 @@ class _Printer:
         self.depth += 1
         for reduction in task.reductions:
             parameter = reduction.accumulator
-            self.line(f"reduce {parameter.name}: {parameter.type} by {reduction.op}")
+            run = f", runs of {reduction.run.type} in {reduction.run.name}" if reduction.run is not None else ""
+            self.line(f"reduce {parameter.name}: {parameter.type} by {reduction.op}{run}")
         self.line(f"epilogue{' of the last block' * bool(task.blocks_done)}{', always' * task.ends_alone} {{")
         self.block(task.epilogue)
         self.line("}")

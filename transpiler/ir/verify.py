@@ -142,7 +142,7 @@ class _Checker:
             for statement in task.prologue.statements:
                 _need(not statement.EFFECT & (Effect.WRITE | Effect.CONTROL), "an effect in a prologue", statement)
             self.visible = set()
-            self.reduced = {p for reduction in task.reductions for p in (reduction.accumulator, reduction.other)}
+            self.reduced = {p for r in task.reductions for p in (r.accumulator, r.other, r.innermost)}
             self.loops.append(task.loop)
             self.block(task.body)
             self.loops.pop()

@@ -17,6 +17,14 @@ static inline int part_end(int count, int part) {
     return part_begin(count, part + 1);
 }
 
+// A sum of floats adds so many iterations in f32, and the sums of such runs in f64.
+#define RUN 128
+
+// The first iteration after a run of at most RUN.
+static inline int run_end(int run, int end) {
+    return (int64_t)end - run < RUN ? end : run + RUN;
+}
+
 // Vectors of 16 bytes, for sums of elements at indices that are loaded: gcc would gather them into
 // wider vectors, which takes longer.
 #define SHORT_VECTORS

@@ -30,7 +30,7 @@ def terms_of(kind: str, count: int, name: str) -> np.ndarray:
 
 @pytest.mark.parametrize("name", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("kind", ["ones", "uniform", "cancelling"])
-@pytest.mark.parametrize("count", [0, 1, 7, 1000])
+@pytest.mark.parametrize("count", [0, 1, 7, 127, 1000])
 def test_a_sum_is_within_its_bound(target: str, name: str, kind: str, count: int) -> None:
     T = getattr(ti, name)
     if target == "vulkan" and name == "f16":
@@ -74,7 +74,7 @@ def test_ones_added_to_a_large_number_may_be_lost_and_no_more_than_that(target: 
 
 
 @pytest.mark.parametrize("name", ["f32", "f64"])
-def test_only_sums_in_a_wider_type_take_16_numbers_at_a_time(name: str) -> None:
+def test_only_sums_with_a_wider_type_take_16_numbers_at_a_time(name: str) -> None:
     T = getattr(ti, name)
     ti.init(arch=ti.cpu, log_level=ti.ERROR)
 
@@ -87,4 +87,62 @@ def test_only_sums_in_a_wider_type_take_16_numbers_at_a_time(name: str) -> None:
 
     terms = terms_of("cancelling", 10_007, name)
     assert add(terms) == pytest.approx(math.fsum(terms), rel=1e-6)
-    assert ("reduction(+: s) simdlen(16)" in add.source(terms)) == (name == "f32")
+    assert ("reduction(+: s_run) simdlen(16)" in add.source(terms)) == (name == "f32")
+
+
+@pytest.mark.parametrize("first, end", [(0, 0), (5, 3), (0, 128), (1, 129), (3, 10_007), (1, 300_000)])
+def test_a_sum_in_runs_has_all_terms_and_no_other(target: str, first: int, end: int) -> None:
+    count = 300_000
+
+    @ti.kernel
+    def add(x: ti.types.ndarray(ti.f32, 1), first: ti.i32, end: ti.i32) -> ti.f32:
+        s = 0.0
+        for i in range(first, end):
+            s += x[i]
+        return s
+
+    bits = (np.random.default_rng(1).random(count) < 0.5).astype(np.float32)  # their sums are exact
+    assert add(bits, first, end) == bits[first:end].sum(dtype=np.float64)
+
+
+@pytest.mark.parametrize("rows, columns", [(1, 1), (3, 127), (130, 129), (70, 400)])
+def test_a_sum_of_rows_in_runs_has_all_terms_and_no_other(target: str, rows: int, columns: int) -> None:
+    most, odd = ti.field(ti.f32, ()), ti.field(ti.i32, ())
+
+    @ti.kernel
+    def add(x: ti.types.ndarray(ti.f32, 2), run: ti.i32, end: ti.f32) -> ti.f32:
+        s = end
+        for i, j in ti.ndrange(x.shape[0], (run, x.shape[1])):
+            ti.atomic_max(most[None], x[i, j] + j)
+            if x[i, j] > 0.5:
+                s += x[i, j]
+                odd[None] += j & 1
+        return s
+
+    bits = (np.random.default_rng(2).random((rows, columns)) < 0.5).astype(np.float32)
+    assert add(bits, 1, 2.0) == bits[:, 1:].sum(dtype=np.float64) + 2.0
+    places = np.arange(columns)[1:]
+    assert most[None] == (bits[:, 1:] + places).max(initial=0.0)
+    assert odd[None] == (bits[:, 1:] * (places & 1)).sum()
+
+
+def test_floats_are_added_in_f64_where_runs_gain_nothing_or_are_not_wanted() -> None:
+    def accumulators(fast_math: bool, inner: bool) -> str:
+        ti.init(arch=ti.cpu, log_level=ti.ERROR, fast_math=fast_math)
+
+        @ti.kernel
+        def add(x: ti.types.ndarray(ti.f32, 1)) -> ti.f32:
+            s = 0.0
+            for i in x:
+                if ti.static(inner):
+                    for k in range(i):
+                        s += x[k]
+                else:
+                    s += x[i]
+            return s
+
+        return add.source(np.ones(4, np.float32))
+
+    assert "float *s_run" in accumulators(True, False)
+    assert "double *s" in accumulators(False, False)
+    assert "double *s" in accumulators(True, True)

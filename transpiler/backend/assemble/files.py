@@ -210,6 +210,7 @@ class FileAssembler:
                 p.reductions.simd = None
             lines, omp = nest_in_parts(p.entry_expressions, p.task, threads, p.names, p.reductions, call, clauses), ""
             p.helpers += ["part_begin", "part_end"] if clauses else []
+            p.helpers += ["run_end"] if p.reductions.variables_of_runs else []
             p.reductions.has_parts = bool(clauses)
         return {
             "kind": p.task.kind.value,

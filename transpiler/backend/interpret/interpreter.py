@@ -218,7 +218,7 @@ class _Machine:
             self._run_iteration(task.body)
             return
         for reduction in task.reductions:
-            self.parameters[reduction.accumulator] = (_neutral(reduction), ())
+            self.parameters[reduction.accumulator] = self.parameters[reduction.innermost] = (_neutral(reduction), ())
         self._run_loop(task, task.loop, seed)
         self.run_block(task.epilogue)
 

@@ -9,7 +9,19 @@
     }                                               }
 
 In C a loop is cut into a fixed number of parts, whose results are joined in order: so sums do not depend on the number
-of threads. Where iterations add to an array (the pass `private_sums`), each thread of C has a copy of it:
+of threads. f32 are added in f64, with `fast_math` after runs of a few iterations in f32:
+
+    int end = part_end(x_n0, part);
+    for (int run = part_begin(x_n0, part); run < end; run = run_end(run, end)) {
+        float s_run = 0.0f;
+        #pragma omp simd reduction(+: s_run) simdlen(16)
+        for (int64_t i = run; i < run_end(run, end); i++) {
+            task(args, i, &s_run);
+        }
+        s += s_run;
+    }
+
+Where iterations add to an array (the pass `private_sums`), each thread of C has a copy of it:
 
     #pragma omp parallel firstprivate(args) num_threads(threads_up_to(7))
     {
@@ -39,19 +51,20 @@ from ...lazy_dataclasses import dataclass
 from ...options import Capabilities
 from ..languages.common.collectives import generate_reduction, reduction_key, reduction_name
 from ..languages.common.one_line import COLUMNS, INDENT
+from ..languages.common.syntax_forms import Rendered
 from ..layout.trip_counts import step_of
 from .expressions import Expressions
 from .iteration_order import cells_along, first_index, part_name
 from .lines import Line
-from .loop_heads import bound
+from .loop_heads import bound, comparison_operand
 from .statements import Statements
 from .threads import Threads, extent_in_c
 
 SIMD = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "min": "min", "max": "max"}
 """Join -> operator of OpenMP's `reduction`."""
 LANES_OF_SUMS = "simdlen(16)"
-"""Of sums of f32 in f64. On Intel's processors gcc avoids vectors of 64 bytes: it takes 8 numbers at a time, and waits
-for its two accumulators. A sum of 2^22 floats took .68 ms so, .55 with 16, as long as reading them."""
+"""Of sums of f32. On Intel's processors gcc avoids vectors of 64 bytes: it takes 8 numbers at a time, and waits for its
+accumulators."""
 OWN = "own"
 """C's variable for the `args` of a thread that adds to copies of arrays."""
 DECLARATION = (
@@ -62,7 +75,10 @@ DECLARATION = (
 
 @dataclass(slots=True)
 class PrintedReduction:
-    """An accumulator: its reduction, type and name, the neutral element, and the array of partial results, if any."""
+    """An accumulator: its reduction, type and name, the neutral element, and the array of partial results, if any.
+
+    run: that of a run of iterations, "" without one. run_start: its declaration.
+    """
 
     reduction: Reduction
     type: str
@@ -70,6 +86,8 @@ class PrintedReduction:
     start: str
     restart: str
     parts: str
+    run: str = ""
+    run_start: str = ""
 
 
 @dataclass(slots=True)
@@ -80,6 +98,7 @@ class Reductions:
     result. epilogue: what one thread does at the end. simd: OpenMP's clauses for vectorization, None if it has none.
     located: the lines of the epilogue, with those of Python. declarations: of operators in these clauses.
     has_parts: the loop is cut into parts. done: the number of blocks that have stored their partial results.
+    variables_of_runs: for the first iteration of a run, and for the end of all in a part; () without runs.
     """
 
     printed: list[PrintedReduction] = field(default_factory=list)
@@ -92,6 +111,7 @@ class Reductions:
     declarations: list[str] = field(default_factory=list)
     has_parts: bool = False
     done: str = ""
+    variables_of_runs: tuple[str, ...] = ()
 
     @property
     def used_declarations(self) -> list[str]:
@@ -110,15 +130,15 @@ class Reductions:
 
     @property
     def arguments(self) -> list[str]:
-        """The names of the accumulators."""
-        return [printed.name for printed in self.printed]
+        """The names of the accumulators that an iteration adds to."""
+        return [printed.run or printed.name for printed in self.printed]
 
 
 def declare_accumulators(p: Statements, task: Task) -> list[str]:
     """Name the accumulators in the function of an iteration; return its parameters."""
     declared = []
     for reduction in task.reductions:
-        parameter = reduction.accumulator
+        parameter = reduction.innermost
         name = p.e.parameters[parameter] = p.names.declare(parameter.name)
         declared.append(p.e.language.reference.format(type=p.e.name_of_type(parameter.type), name=name))
     return declared
@@ -141,7 +161,12 @@ def name_accumulators(p: Statements, task: Task) -> Reductions:
             e.uses_args = True
         e.parameters[parameter], e.parameters[reduction.other] = name, f"{parts}[part]"
         e.variables |= {parameter, reduction.other}
-        reductions.printed.append(PrintedReduction(reduction, type, name, start.initializer, start.source, parts))
+        printed = PrintedReduction(reduction, type, name, start.initializer, start.source, parts)
+        if reduction.run is not None:
+            printed.run, zero = p.names.declare(reduction.run.name), e.of(Const(0.0, type=reduction.run.type))
+            printed.run_start = f"{e.name_of_type(reduction.run.type)} {printed.run} = {zero.source};"
+            reductions.variables_of_runs = reductions.variables_of_runs or tuple(map(p.names.declare, ("run", "end")))
+        reductions.printed.append(printed)
         note = "  // NaN loses against every number" if _is_extremum(reduction) else ""
         reductions.accumulators.append(f"{type} {name} = {start.initializer};{note}")
     return reductions
@@ -168,7 +193,7 @@ def print_reductions(
     if p.e.language.nested_loops and all(isinstance(r.accumulator.type, Scalar) for r in scalars):
         names: dict[str, list[str]] = {}
         for q in reductions.printed:
-            names.setdefault(_simd_operator(q.reduction), []).append(q.name)
+            names.setdefault(_simd_operator(q.reduction), []).append(q.run or q.name)
         reductions.simd = [f"reduction({operator}: {', '.join(listed)})" for operator, listed in names.items()]
         if any(r.element.bits < element_of(r.accumulator.type).bits and r.element.is_float for r in scalars):
             reductions.simd.append(LANES_OF_SUMS)
@@ -236,13 +261,16 @@ def nest_in_parts(
 ) -> list[str]:
     """Return C's lines for a loop with reductions. clauses: of OpenMP's directive; "" if one thread is enough."""
     simd = [] if reductions.simd is None else _directive(["#pragma omp simd", *reductions.simd])
-    if not clauses:
-        return [*reductions.accumulators, *_loops(threads.loops, call, simd), *reductions.epilogue]
     assert task.loop is not None
-    head = _part_head(e, task.loop, names)
+    heads = [_part_head(e, task.loop, names), *threads.loops[1:]] if clauses else threads.loops
+    loops = _loops(heads, call, simd)
+    if reductions.variables_of_runs:
+        loops = _runs(e, task.loop, names, reductions, heads, call, simd, clauses != "")
+    if not clauses:
+        return [*reductions.accumulators, *loops, *reductions.epilogue]
     inside = [
         *reductions.accumulators,
-        *_loops([head, *threads.loops[1:]], call, simd),
+        *loops,
         *(f"{q.parts}[part] = {q.name};" for q in reductions.printed),
     ]
     over_parts = "for (int part = 0; part < PARTS; part++) {"
@@ -277,6 +305,41 @@ def _loops(heads: list[str], call: str, simd: list[str]) -> list[str]:
         lines.append(f"{INDENT * depth}{head} {{")
     lines.append(INDENT * len(heads) + call)
     return lines + [INDENT * depth + "}" for depth in reversed(range(len(heads)))]
+
+
+def _runs(
+    e: Expressions,
+    loop: RangeFor,
+    names: list[str],
+    reductions: Reductions,
+    heads: list[str],
+    call: str,
+    simd: list[str],
+    in_parts: bool,
+) -> list[str]:
+    """Return the lines of loops of which the innermost is cut into runs. in_parts: the outermost, into parts.
+
+    The first iteration of a run is an `int`, so that gcc 13 knows that `i` fits one, and loads vectors, gathering none.
+    """
+    name, (first, end) = names[-1], reductions.variables_of_runs
+    start, declared, stop = bound(e, loop.starts[-1]).source, [], bound(e, loop.ends[-1])
+    if in_parts and len(heads) == 1:
+        count = extent_in_c(e, loop, 0)
+        declared, stop = [f"int {end} = {_offset(start, f'part_end({count}, part)', 1)};"], Rendered(end)
+        start = _offset(start, f"part_begin({count}, part)", 1)
+    after = f"run_end({first}, {stop.source})"
+    inside = [
+        *(printed.run_start for printed in reductions.printed if printed.run),
+        *_loops([f"for (int64_t {name} = {first}; {name} < {after}; {name}++)"], call, simd),
+        *(f"{printed.name} += {printed.run};" for printed in reductions.printed if printed.run),
+    ]
+    outer = [*heads[:-1], f"for (int {first} = {start}; {first} < {comparison_operand(stop)}; {first} = {after})"]
+    return [
+        *declared,
+        *(f"{INDENT * depth}{head} {{" for depth, head in enumerate(outer)),
+        *(INDENT * len(outer) + line for line in inside),
+        *(INDENT * depth + "}" for depth in reversed(range(len(outer)))),
+    ]
 
 
 def _part_head(e: Expressions, loop: RangeFor, names: list[str]) -> str:

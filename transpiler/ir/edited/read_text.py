@@ -151,7 +151,7 @@ class _Reader:
         self.values, self.ended_in = {}, {}
         self.is_parallel = task.loop is not None
         self.loops = -1 if self.is_parallel else 0  # the parallel loop cannot be left
-        self.parameters = {r.accumulator.name: r.accumulator for r in task.reductions}
+        self.parameters = {p.name: p for r in task.reductions for p in (r.accumulator, r.innermost)}
         self.parameters |= {parameter.name: parameter for parameter in self.kernel.parameters}
         if task.loop is None:
             task.body = self._block()

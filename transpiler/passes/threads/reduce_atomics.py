@@ -11,15 +11,16 @@ starts with the neutral element, so that an iteration may also perform no operat
 NaN, of which these functions return the other operand.
 
 Integers below 32 bits and f16 are combined in 32 bits. Where threads are iterations of loops (C), floats are added in
-f64: memory is slower than that, and one accumulator may get all values.
+f64, since one accumulator may get all values. With `fast_math` and without inner loops, runs of a few iterations are
+added in f32 first: converting each number takes longer than reading it.
 Source: behaviour of Taichi's `make_thread_local`.
 """
 
 from __future__ import annotations
 
 from ...ir.builder import Builder
-from ...ir.functions import Reference, reachable
-from ...ir.nodes import Block, Remark, Statement
+from ...ir.functions import Call, Reference, reachable
+from ...ir.nodes import Block, Remark, Statement, walk
 from ...ir.ops import ATOMIC_OPS
 from ...ir.statements import (
     ArgLoad,
@@ -31,13 +32,16 @@ from ...ir.statements import (
     If,
     MatrixPtr,
     Parameter,
+    Rand,
     RangeFor,
     StructPtr,
     Temporary,
+    While,
     base_pointer,
+    is_const,
 )
 from ...ir.tasks import MAX_BLOCKS, Kernel, Reduction, Task
-from ...ir.types import Type, count_scalars, element_of, f16, f32, f64, i32, u32, with_element
+from ...ir.types import Scalar, Type, count_scalars, element_of, f16, f32, f64, i32, u32, with_element
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from .reducible import Place, is_invariant, reducible_places
@@ -46,6 +50,10 @@ LANES = 32
 """A block of threads has full warps, so that all lanes of each take part in joining."""
 MAX_ACCUMULATORS = 64
 """Numbers that a thread accumulates; more would not fit in registers."""
+NOT_VECTORIZED = (AtomicOp, Call, RangeFor, Rand, While)
+"""Statements with which a loop is not vectorized, and runs would gain nothing."""
+MAX_TERMS = 4
+"""Terms that an iteration of a run adds: each adds a rounding."""
 SUFFIXES = {"add": "sum", "mul": "product"}
 """Join -> suffix of the accumulator's name, if it is not the join itself."""
 
@@ -106,10 +114,11 @@ def _reduce(kernel: Kernel, task: Task, places: list[Place], context: PassContex
     taken: set[str] = set()
     accumulators: dict[Statement, Statement] = {}
     head: list[Statement] = []
+    has_runs = _has_runs(task, places, context)
     for place in places:
-        reduction = _new_reduction(place, taken, context)
+        reduction = _new_reduction(place, taken, has_runs, context)
         task.reductions.append(reduction)
-        pointer = Reference(reduction.accumulator, type=reduction.accumulator.type, location=reduction.location)
+        pointer = Reference(reduction.innermost, type=reduction.innermost.type, location=reduction.location)
         head.append(pointer)
         accumulators.update((atomic, pointer) for atomic in place.atomics)
         _join(task.join, reduction)
@@ -121,16 +130,31 @@ def _reduce(kernel: Kernel, task: Task, places: list[Place], context: PassContex
     task.body.statements[:0] = head
 
 
-def _new_reduction(place: Place, taken: set[str], context: PassContext) -> Reduction:
+def _has_runs(task: Task, places: list[Place], context: PassContext) -> bool:
+    """Return whether the loop of a task is worth runs: it can be vectorized, and an iteration adds few terms."""
+    loop = task.loop
+    if loop is None or loop.order or loop.cells is not None or not context.options.fast_math:
+        return False
+    if not is_const(loop.steps[-1], 1) or loop.starts[-1].type != i32 or task.synchronizes:
+        return False
+    if not all(isinstance(place.type, Scalar) and len(place.atomics) <= MAX_TERMS for place in places):
+        return False
+    summed = {atomic for place in places for atomic in place.atomics}
+    return not any(isinstance(one, NOT_VECTORIZED) and one not in summed for one in walk(task.body))
+
+
+def _new_reduction(place: Place, taken: set[str], has_runs: bool, context: PassContext) -> Reduction:
     type = _accumulator_type(place.type, place.join, context)
     name = _name(place, taken)
     location = place.atomics[0].location
+    run = Parameter(f"{name}_run", f32, 0, by_reference=True) if has_runs and (place.type, type) == (f32, f64) else None
     return Reduction(
         place.join,
         Parameter(name, type, 0, by_reference=True),
         Parameter(f"{name}_other", type, 0, by_reference=True),
         element_of(place.type),
         location=location,
+        run=run,
     )
 
 
