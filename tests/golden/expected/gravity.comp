@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan f20c0a1b, gravity.py:11: gravity(dt: f32)
+// shadesmith 0.1.0, vulkan 93043f4d, gravity.py:11: gravity(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -36,10 +36,10 @@ void task(int i, bool has_iteration) {
         }
         barrier();
         if (has_iteration) {
-            int end_j = min(j_tile + BLOCK, n);
-            for (int j = j_tile; j < end_j; j++) {
+            int end_j = min(BLOCK, n - j_tile);
+            for (int j = 0; j < end_j; j++) {
                 // gravity.py:15  d = position[j] - position[i]
-                vec3 d = position_tile[j - j_tile] - position(i);
+                vec3 d = position_tile[j] - position(i);
                 // gravity.py:16  force += d * ti.rsqrt(d.dot(d) + 1e-4) ** 3
                 float rsqrt = inversesqrt(dot(d, d) + 1e-4);
                 force += rsqrt * rsqrt * rsqrt * d;

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 6f819071, gravity.py:11: gravity(dt: f32)
+// shadesmith 0.1.0, cuda 634351ee, gravity.py:11: gravity(dt: f32)
 
 #define BLOCK 128
 
@@ -45,11 +45,11 @@ __device__ inline void task(const Args &args, int i, bool has_iteration) {
         }
         __syncthreads();
         if (has_iteration) {
-            int end_j = min(j_tile + BLOCK, n);
+            int end_j = min(BLOCK, n - j_tile);
             #pragma unroll 16
-            for (int j = j_tile; j < end_j; j++) {
+            for (int j = 0; j < end_j; j++) {
                 // gravity.py:15  d = position[j] - position[i]
-                vec3 d = position_tile[j - j_tile] - position(i);
+                vec3 d = position_tile[j] - position(i);
                 // gravity.py:16  force += d * ti.rsqrt(d.dot(d) + 1e-4) ** 3
                 float rsqrt = normal_rsqrt_f32(dot(d, d) + 1e-4f);
                 force += rsqrt * rsqrt * rsqrt * d;

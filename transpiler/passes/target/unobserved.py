@@ -205,8 +205,8 @@ def _most_trips(loop: RangeFor | While) -> int:
 def _most_between(start: Statement, end: Statement) -> int:
     """Return the most numbers between two bounds; that of the loop in a tile is the length of the tile."""
     match end:
-        case Operation(op="add", operands=[first, Operation(op="min", operands=parts)]) if same_value(first, start):
-            return min((int(part.value) for part in parts if isinstance(part, Const)), default=MOST - 1)
+        case Const(value=last) if isinstance(start, Const):
+            return int(last) - int(start.value)
         case Operation(op="min", operands=parts):
             return min(_most_between(start, part) for part in parts)
         case Operation(op="add", operands=[first, Const(value=length)]) if same_value(first, start):
