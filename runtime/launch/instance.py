@@ -31,7 +31,8 @@ from .access_sets import FindAccessSet, access_set_function
 from .arguments.captured import Constants, captured_constants
 from .arguments.identities import objects_in, weak_reference
 from .arguments.owners import check_captured
-from .arguments.packing import fits_struct, fitted, flatten, flatten_struct, is_number, result_value, return_types
+from .arguments.packing import fits_struct, fitted, flatten, flatten_struct, is_number
+from .arguments.results import Results
 from .launcher import LaunchHooks, Packed, make_launcher, make_packer
 from .printing import Reports
 from .stale_globals import watch
@@ -123,13 +124,13 @@ class Instance:
         self.arguments = specialization.arguments
         self._watched = self._watch(compilation.fields)
         self.program = self.code.program.instantiate()
-        self._result = self._buffer(self.module.interface.result_size_bytes)
+        interface, returns = self.module.interface, specialization.definition.returns
+        self._results = Results(session, interface, returns, self.module.kernel) if interface.results else None
         self._temporaries = self._buffer(self.module.interface.temporaries_size_bytes)
         self._reports = self._find_reports()
         trees = {field.tree for field in compilation.fields if isinstance(field, AuxiliaryArray)}
         ends = session.device.lazy_memory  # on other devices a launch is still running when it returns
         self._trees = [ref(tree) for tree in trees] if ends else []
-        self._return_types = return_types(specialization.definition.returns)
 
     def _watch(self, fields: Sequence[Any]) -> list[Callable[[], Any]]:
         """Expire with any field or template argument; only the `repr` of the latter is stored."""
@@ -209,8 +210,8 @@ class Instance:
 
     def _constants(self, fields: Sequence[Any]) -> Constants:
         constants = captured_constants(self.module.interface, fields, self.module.kernel)
-        if self._result is not None:
-            constants[("result",)] = self._result.allocation.address
+        if self._results is not None:
+            constants[("result",)] = self._results.address
         if self._temporaries is not None:
             constants[("temporaries",)] = self._temporaries.allocation.address
         if self._reports is not None:
@@ -312,13 +313,7 @@ class Instance:
             tree = found()
             if tree is not None:
                 tree.check()
-        results = self.module.interface.results
-        if not results:
-            return None
-        data = bytearray(self.module.interface.result_size_bytes)
-        self.session.device.read(self._result.allocation, memoryview(data))
-        values = [result_value(field, data, type) for field, type in zip(results, self._return_types, strict=True)]
-        return values[0] if len(values) == 1 else tuple(values)
+        return None if self._results is None else self._results.read()
 
 
 class _Shown:

@@ -171,6 +171,11 @@ def _fill(address: int, value: int, size: int, *rest: Any) -> None:
     ctypes.memset(address, value, size)
 
 
+def _fill_words(address: int, pattern: bytes, size_bytes: int, stream: int) -> int:
+    ctypes.memmove(address, pattern * (size_bytes // len(pattern)), size_bytes)
+    return 0
+
+
 def _nothing(*arguments: Any) -> int:
     return 0
 
@@ -300,3 +305,4 @@ def install(optimised: bool = bool(os.environ.get("EMULATED_OPTIMISED"))) -> Non
     cuda_task_graphs.Built = Graph  # type: ignore[misc]
     cuda.open_device = open_device
     cuda.compile_cubin = compile_for_host
+    cuda.fill_words = _fill_words

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from ..forks import HINT, inherited, note_use
 from ..stored_sources import store_sources
 from ..textures import TextureMemory, TextureSpec
 from .capabilities import PORTABLE
+from .fills import WORDS, fill_words
 from .graph import CudaGraph
 from .limited_waits import finish_within, refuse
 from .nvrtc import LINES, compile_cubin, warm_up
@@ -91,6 +93,7 @@ class CudaAllocation:
     (
         "allocate",
         "allocate_pinned",
+        "allocate_result",
         "build",
         "close",
         "copy",
@@ -103,6 +106,7 @@ class CudaAllocation:
         "make_stream",
         "make_texture",
         "read",
+        "read_result",
         "record",
         "share",
         "synchronize",
@@ -149,6 +153,7 @@ class CudaDevice:
         OPENED.add(index)
         self.lock = new_lock()
         self.recent: deque[str] = deque(maxlen=RECENT_KERNELS)
+        self.graphs: WeakSet[Any] = WeakSet()
         self.stream: int = self.current_stream().ptr
         self.several_streams = False
         self.is_given = False
@@ -269,6 +274,18 @@ class CudaDevice:
         self._pinned.add(pointer.ptr)
         return CudaAllocation(pointer, size_bytes)
 
+    def allocate_result(self, size_bytes: int) -> CudaAllocation:
+        """Return zeroed memory of the host, in which kernels store what `read_result` returns. Raises: OutOfMemory."""
+        return self.allocate_pinned(size_bytes)
+
+    def read_result(self, allocation: CudaAllocation, size_bytes: int) -> bytes:
+        """Return what kernels have stored on the current stream. Raises: TaichiRuntimeError if a launch failed."""
+        try:
+            self.runtime.streamSynchronize(self._order())
+        except self.failure as error:
+            raise self.describe(error) from error
+        return ctypes.string_at(allocation.address, size_bytes)
+
     def lazy_bytes(self) -> int:
         """Return 0: memory is committed when it is allocated."""
         return 0
@@ -329,13 +346,21 @@ class CudaDevice:
         self._copy(destination.address, source.address, size_bytes, self.runtime.memcpyDeviceToDevice, wait=False)
 
     def fill(self, allocation: CudaAllocation, pattern: bytes) -> None:
-        """Repeat `pattern`: one memset if its bytes are equal, else a copied piece that is doubled in place."""
+        """Repeat `pattern`: one memset of bytes or words, else a copied piece that is doubled in place."""
         size_bytes = allocation.size_bytes
         if len(set(pattern)) == 1:
             try:
                 self.runtime.memsetAsync(allocation.address, pattern[0], size_bytes, self._order())
             except self.failure as error:
                 raise self.describe(error) from error
+            return
+        if len(pattern) in WORDS and size_bytes % len(pattern) == 0:  # a copy would wait for all work so far
+            stream = self._order()
+            self.enter()
+            code = fill_words(allocation.address, pattern, size_bytes, stream)
+            if code:
+                refused = self.driver_error(code)
+                raise self.describe(refused) from refused
             return
         done = min(size_bytes, PATTERN_BYTES)
         self.write(allocation, memoryview(pattern * (done // len(pattern))))

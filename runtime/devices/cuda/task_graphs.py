@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Protocol
+from weakref import WeakSet
 
 from ....transpiler.backend.module.interface import TaskSource
 from ..device import Launch
@@ -23,8 +24,10 @@ MIN_TASKS = 2
 REPEATS, REPEATS_OF_ONE = 3, 16
 """The launch that makes the graph, which takes some 100 us: of several tasks, and of one, where it saves the least: on
 an H200 the driver starts a kernel in 3.8 us and a graph in 1.5."""
-MOST_GRAPHS = 8
-"""Graphs of a kernel; each takes 115 KB of the GPU's memory."""
+MOST_GRAPHS = 64
+"""Graphs of a kernel: one for each time step of a frame, say. Each takes 115 KB of the GPU's memory."""
+MOST_OF_A_GPU = 512
+"""Graphs of all kernels of a session, which then take 59 MB."""
 MOST_SEEN = 256
 """Launches of which none repeats, after which none is looked at any more."""
 
@@ -33,9 +36,11 @@ Key = Hashable
 
 
 class Owner(GraphOwner, Protocol):
-    """The part of the device that these graphs need. launch_graph: CuPy's, of a handle and a stream."""
+    """The part of the device that these graphs need. graphs: those of all kernels. launch_graph: CuPy's, of a handle
+    and a stream."""
 
     failure: tuple[type[Exception], ...]
+    graphs: WeakSet[Any]
     lock: Any
     is_capturing: Callable[[int], bool]
     launch_graph: Callable[[int, int], None]
@@ -136,11 +141,14 @@ class TaskGraphs:
                     self.is_on = False
                 self._seen[key] = seen
                 return None
-            if sum(map(bool, counts)) < self._least or len(self._built) >= MOST_GRAPHS:
+            if sum(map(bool, counts)) < self._least:
+                return None
+            if len(self._built) >= MOST_GRAPHS or len(self._device.graphs) >= MOST_OF_A_GPU:
                 return None
             del self._seen[key]
             self._device.enter()
             launch = Launch(self._tasks, counts, bytes(self._arguments) if packed is None else packed)
             self._built.append(Built(self._device, [launch], [[]]))
+            self._device.graphs.add(self._built[-1])
             handle = self.handles[key] = self._built[-1].handle
             return handle

@@ -131,6 +131,14 @@ class VulkanDevice:
         """Return zeroed memory. Raises: OutOfMemory naming the bytes requested, used and available."""
         return self._memory.allocate(size_bytes)
 
+    def allocate_result(self, size_bytes: int) -> VulkanAllocation:
+        """Return zeroed memory of the host, in which kernels store what `read_result` returns. Raises: OutOfMemory."""
+        return self._memory.allocate_result(size_bytes)
+
+    def read_result(self, allocation: Allocation, size_bytes: int) -> bytes:
+        """Return what all launches so far have stored, once they have ended."""
+        return self._memory.read_result(_vulkan_allocation(allocation), size_bytes)
+
     def lazy_bytes(self) -> int:
         """Return 0: memory is committed when it is allocated."""
         return 0

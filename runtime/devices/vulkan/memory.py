@@ -22,6 +22,7 @@ from .queue import Queue
 
 ALIGNMENT = 256
 SLAB_BYTES = 64 << 20
+RESULT_SLAB_BYTES = 64 << 10
 SMALL_BYTES = 4 << 20
 """Allocations up to this size come from slabs: drivers may allow as few as 4,096 allocations."""
 STAGING_BYTES = 8 << 20
@@ -161,6 +162,7 @@ class Memory:
         self._most_bytes = self._read_most_bytes()
         self._addressed_bytes = NVIDIA_BYTES if adapter.is_nvidia else None
         self._slabs: list[Slab] = []
+        self._result_slabs: list[Slab] = []
         self._blocks: set[Block] = set()
         self._staging = Staging(self, queue)
 
@@ -206,17 +208,30 @@ class Memory:
             self.lent_bytes += size_bytes
         return allocation
 
-    def _carve(self, size_bytes: int) -> VulkanAllocation:
+    def allocate_result(self, size_bytes: int) -> VulkanAllocation:
+        """Return zeroed memory that the host can read fast; the device writes it in place. Raises: OutOfMemory."""
+        with self._queue.lock:
+            self._queue.require()
+            self._queue.collect()
+            allocation = self._carve(size_bytes, for_results=True)
+            ctypes.memset(allocation.block.pointer + allocation.offset, 0, allocation.padded_bytes)
+            self.lent_bytes += size_bytes
+        return allocation
+
+    def _carve(self, size_bytes: int, for_results: bool = False) -> VulkanAllocation:
+        types, slabs, slab_bytes = self._data_types, self._slabs, SLAB_BYTES
+        if for_results:
+            types, slabs, slab_bytes = self._staging_types, self._result_slabs, RESULT_SLAB_BYTES
         padded = max(1, -(-size_bytes // ALIGNMENT)) * ALIGNMENT
-        if padded > SMALL_BYTES:
-            block = self.make_block(padded, self._data_types, size_bytes)
+        if padded > min(SMALL_BYTES, slab_bytes):
+            block = self.make_block(padded, types, size_bytes)
             return VulkanAllocation(block, 0, size_bytes, padded, None)
-        for slab in self._slabs:
+        for slab in slabs:
             offset = slab.acquire(padded)
             if offset is not None:
                 return VulkanAllocation(slab.block, offset, size_bytes, padded, slab)
-        slab = Slab(self.make_block(SLAB_BYTES, self._data_types, size_bytes))
-        self._slabs.append(slab)
+        slab = Slab(self.make_block(slab_bytes, types, size_bytes))
+        slabs.append(slab)
         return VulkanAllocation(slab.block, slab.acquire(padded) or 0, size_bytes, padded, slab)
 
     def free(self, allocation: VulkanAllocation) -> None:
@@ -257,7 +272,7 @@ class Memory:
             self.destroy_block(allocation.block)
             return
         slab.release(allocation.offset, allocation.padded_bytes)
-        if slab.is_empty and len(self._slabs) > 1:
+        if slab.is_empty and len(self._slabs) > 1 and slab in self._slabs:
             self._slabs.remove(slab)
             self.destroy_block(slab.block)
 
@@ -266,6 +281,7 @@ class Memory:
         for block in list(self._blocks):
             self.destroy_block(block)
         self._slabs.clear()
+        self._result_slabs.clear()
 
     # --- blocks of driver memory
 
@@ -437,6 +453,11 @@ class Memory:
             ctypes.memmove(target, allocation.block.pointer + allocation.offset + offset_bytes, destination.nbytes)
         else:
             self._staging.read(allocation, offset_bytes, target, destination.nbytes)
+
+    def read_result(self, allocation: VulkanAllocation, size_bytes: int) -> bytes:
+        """Return the start of memory made by `allocate_result`, after everything recorded before."""
+        self._queue.synchronize()
+        return ctypes.string_at(allocation.block.pointer + allocation.offset, size_bytes)
 
     def write(self, allocation: VulkanAllocation, source: memoryview, offset_bytes: int) -> None:
         """Copy from the host after everything recorded before."""

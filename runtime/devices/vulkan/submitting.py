@@ -54,7 +54,7 @@ def make_submitter(
     """Return `submit_held(counts)`, which records all tasks; the caller has held the lock since it packed arguments.
 
     functions: of the driver, for barriers, push constants, pipelines and dispatches.
-    is_read: results are read after each launch; the copy to the host is a command of the same submission then.
+    is_read: results are read after each launch, which submits it.
     For one parallel loop in groups of 128:
 
         def submit_held(counts):

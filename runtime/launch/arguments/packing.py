@@ -1,25 +1,19 @@
-"""Conversion of by-value arguments to numbers for the argument block, and of a kernel's results to Python values.
+"""Conversion of by-value arguments to numbers for the argument block.
 
-In: vectors, matrices and structs of Python scope; the bytes of a result. Out: lists of numbers, in the order of the
-components that `Interface.members` counts; numbers, `ti.Vector`, `ti.Matrix` and `ti.Struct`.
+In: vectors, matrices and structs of Python scope. Out: lists of numbers, in the order of the components that
+`Interface.members` counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, get_args, get_origin
+from typing import Any
 
 import numpy as np
 
-from ....transpiler.ir.types import NUMPY, SCALARS, Scalar, Struct, Tensor, Type
-from ....transpiler.lang.matrix import Matrix
+from ....transpiler.ir.types import Scalar, Struct, Tensor, Type
 from ....transpiler.lang.struct import Struct as Value
-from ....transpiler.lang.struct import StructType, make_struct
-
-if TYPE_CHECKING:
-    from ....transpiler.backend.module.interface import ResultField
 
 
 def flatten(value: Any) -> list[Any]:
@@ -81,21 +75,3 @@ def fitted(type: Type, value: Any, wrapped: list[str]) -> Any:
     if type.is_integral and result != value:
         wrapped.append(f"{value} does not fit {type} and wraps to {result}")
     return result
-
-
-def return_types(annotation: Any) -> list[Any]:
-    """Return the declared type of each result in a kernel's return annotation."""
-    if annotation is None:
-        return []
-    if get_origin(annotation) is tuple:
-        annotation = get_args(annotation)
-    return list(annotation) if isinstance(annotation, (tuple, list)) else [annotation]
-
-
-def result_value(field: ResultField, data: bytearray, declared: Any) -> Any:
-    """Return one result of a kernel from its result buffer. declared: its type as the author wrote it."""
-    if isinstance(declared, StructType):
-        types = declared.members
-        return make_struct({name: result_value(part, data, types[name]) for name, part in field.members}, declared)
-    array = np.frombuffer(data, NUMPY[field.type], prod(field.shape), field.offset_bytes)
-    return Matrix(array.reshape(field.shape).tolist(), dt=SCALARS[field.type]) if field.shape else array[0].item()

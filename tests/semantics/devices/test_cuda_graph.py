@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections import deque
 from contextlib import nullcontext
+from weakref import WeakSet
 
 import pytest
 
@@ -89,6 +90,7 @@ class Device:
         self.recent = deque(maxlen=8)
         self.entered = 0
         self.lock = nullcontext()
+        self.graphs = WeakSet()
 
     def current_stream(self):
         return Stream()
@@ -358,3 +360,20 @@ def test_a_kernel_has_a_limited_number_of_graphs(told):
         for _ in range(50):
             graphs.make((1, number), (1,), packed(number))
     assert len(graphs.handles) == task_graphs.MOST_GRAPHS and graphs.is_on
+
+
+def test_all_kernels_together_have_a_limited_number_of_graphs(told, monkeypatch):
+    monkeypatch.setattr(task_graphs, "MOST_OF_A_GPU", 3)
+    device = Device()
+    first, second = of_one_task(device), of_one_task(device)
+
+    def launch(graphs):
+        for number in range(2):
+            for _ in range(50):
+                graphs.make((1, number), (1,), packed(number))
+        return len(graphs.handles)
+
+    assert (launch(first), launch(second)) == (2, 1)
+    del first
+    gc.collect()
+    assert launch(second) == 2
