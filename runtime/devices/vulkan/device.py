@@ -19,6 +19,7 @@ from ..device import Allocation, Launch
 from ..forks import HINT, inherited, note_use
 from ..textures import TextureMemory, TextureSpec
 from ..timer import Timer
+from .capabilities import read_capabilities
 from .glslang import INSTALL_HINT, LINES_AND_SOURCE, WHOLE_SOURCE, Glslang, find_tool, run_tool
 from .images import Images, VulkanTexture
 from .instance import (
@@ -31,7 +32,7 @@ from .instance import (
     create_device,
     layer_names,
     load_api,
-    read_capabilities,
+    resident_instance,
     version_text,
 )
 from .labels import Labels
@@ -305,7 +306,7 @@ def open_device(
     resident = None
     if api is None:
         api = load_api()
-        resident = _resident_instance(api)
+        resident = resident_instance(api)
     if validation is None:
         validation = os.environ.get("SHADESMITH_VALIDATION", "0") not in ("", "0")
     if resident is None or validation or sources is not None:
@@ -328,25 +329,6 @@ def open_device(
     return device
 
 
-_resident: tuple[tuple[int, object], Instance] | None = None
-"""An instance that lives as long as the process, with what it depends on."""
-
-
-def _resident_instance(api: Api) -> Instance | None:
-    """Return the instance that this process keeps, so that the loader never unloads the driver; None if it differs.
-
-    NVIDIA's 580.159 cannot be loaded again after some 40 cycles of `ti.init` and `ti.reset`: vkCreateInstance then
-    returns VK_ERROR_INCOMPATIBLE_DRIVER (each load takes static thread storage that unloading does not free). Sessions
-    use this instance too, since making one takes half of the time of `ti.init`. A forked child makes its own, and so
-    does a session for which the environment names other drivers.
-    """
-    global _resident
-    key = os.getpid(), [item for item in os.environ.items() if item[0].startswith("VK_")]
-    if _resident is None or _resident[0][0] != os.getpid():
-        _resident = key, Instance(api, validation=False)
-    return _resident[1] if _resident[0] == key else None
-
-
 def list_devices() -> list[tuple[str, int | None]]:
     """Return the names of the devices that run kernels, at their numbers, with their memory [bytes]; () without Vulkan.
 
@@ -354,14 +336,15 @@ def list_devices() -> list[tuple[str, int | None]]:
     """
     try:
         api = load_api()
-        instance = _resident_instance(api) or Instance(api, validation=False)
+        resident = resident_instance(api)
+        instance = resident or Instance(api, validation=False)
     except TaichiRuntimeError:
         return []
     adapters = {adapter.index: adapter for adapter in instance.adapters() if not adapter.lacks()}
     found: list[tuple[str, int | None]] = [("", None)] * (max(adapters, default=-1) + 1)
     for index, adapter in adapters.items():
         found[index] = adapter.name, local_bytes(api, adapter.handle)
-    if _resident is None or instance is not _resident[1]:
+    if resident is None:
         instance.close()
     return found
 

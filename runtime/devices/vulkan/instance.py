@@ -10,17 +10,18 @@ soon as the wrapper object dies (1.3.275: the second pipeline gets a garbage ent
 from __future__ import annotations
 
 import functools
-import importlib
 import os
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from copy import copy
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from ....transpiler.errors import TaichiRuntimeError, warn_user
 from ....transpiler.lazy_dataclasses import dataclass
-from ....transpiler.options import Capabilities
 from ..forks import end_children_at_once
+from .declarations import Declarations, load_declarations
 
 INSTALL_HINT = "apt-get install libvulkan1 mesa-vulkan-drivers glslang-tools"
 VALIDATION_LAYER = "VK_LAYER_KHRONOS_validation"
@@ -29,12 +30,6 @@ API_VERSION = (1 << 22) | (2 << 12)
 
 LLVMPIPE_DRIVER_ID = 13
 NVIDIA_DRIVER_ID = 4
-LLVMPIPE_LOOP_LIMIT = 65535
-"""Mesa ends all loops of one invocation after this many iterations together, silently (seen in 22.3)."""
-
-LLVMPIPE_BRANCH_LIMIT = 78
-"""Mesa follows 80 nested conditions and silently runs wrong branches beyond (seen in 22.3); two below."""
-
 DEVICE_TYPES = ("other", "integrated", "discrete", "virtual", "cpu")
 PREFERENCE = ("discrete", "integrated", "virtual", "other", "cpu")
 
@@ -128,10 +123,6 @@ SUBGROUP_FEATURES = ("basic", "vote", "arithmetic", "ballot", "shuffle", "shuffl
 """Names of the bits of VkSubgroupFeatureFlagBits, from the lowest on."""
 COMPUTE_STAGE = 0x20
 
-INTEGER_ATOMICS = ("add", "sub", "min", "max", "and", "or", "xor")
-MAX_PUSH_BYTES = 128
-"""Minimum that every device has; using more on some devices would make emitted sources differ between devices."""
-
 
 class Api:
     """Vulkan's raw functions and constants, and structs that keep their parts alive.
@@ -139,10 +130,9 @@ class Api:
     lib: the functions, which return codes and raise nothing. Tests replace it to make a chosen call fail.
     """
 
-    def __init__(self, package: Any) -> None:
-        self.constants = package
-        self.ffi = package.ffi
-        self.lib = package._vulkan.lib
+    def __init__(self, constants: Declarations) -> None:
+        self.constants = constants
+        self.ffi, self.lib = constants.ffi, constants.lib
         self._parts: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
     def new(self, type: str, structure: str = "", **members: Any) -> Any:
@@ -201,10 +191,10 @@ class Api:
 def load_api() -> Api:
     """Return Vulkan's functions. Raises: TaichiRuntimeError naming what to install."""
     try:
-        return Api(importlib.import_module("vulkan"))
+        return Api(load_declarations())
     except ImportError as error:
         raise TaichiRuntimeError("the Python package `vulkan` is missing: pip install vulkan") from error
-    except OSError as error:  # importing the package opens the loader
+    except OSError as error:
         raise TaichiRuntimeError(f"the Vulkan loader was not found. Install it: {INSTALL_HINT}") from error
 
 
@@ -306,6 +296,44 @@ class Instance:
             destroy = self.api.function(self.handle, "vkDestroyDebugUtilsMessengerEXT")
             destroy(self.handle, self._messenger, self.api.ffi.NULL)
         self.api.lib.vkDestroyInstance(self.handle, self.api.ffi.NULL)
+
+
+_resident: tuple[tuple[int, object], Instance] | None = None
+"""An instance that lives as long as the process, with what it depends on."""
+
+
+def resident_instance(api: Api) -> Instance | None:
+    """Return the instance that this process keeps, so that the loader never unloads the driver; None if it differs.
+
+    NVIDIA's 580.159 cannot be loaded again after some 40 cycles of `ti.init` and `ti.reset`: vkCreateInstance then
+    returns VK_ERROR_INCOMPATIBLE_DRIVER (each load takes static thread storage that unloading does not free). Sessions
+    use this instance too, since making one takes half of the time of `ti.init`. A forked child makes its own, and so
+    does a session for which the environment names other drivers.
+    """
+    global _resident
+    key = os.getpid(), [item for item in os.environ.items() if item[0].startswith("VK_")]
+    if _resident is None or _resident[0][0] != os.getpid():
+        _resident = key, Instance(api, validation=False)
+    return _resident[1] if _resident[0] == key else None
+
+
+@contextmanager
+def early_instance() -> Iterator[None]:
+    """Make the process's instance in a thread, while the caller imports the other modules: both take some 50 ms.
+
+    Python may run while the loader loads drivers. An error is left to the caller, who asks for the instance again.
+    """
+
+    def make() -> None:
+        with suppress(Exception):
+            resident_instance(load_api())
+
+    thread = threading.Thread(target=make, name="shadesmith's Vulkan instance", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
 
 
 @dataclass(frozen=True, slots=True)
@@ -534,61 +562,3 @@ def create_device(api: Api, adapter: Adapter) -> tuple[Any, Any]:
     api.check(api.lib.vkCreateDevice(adapter.handle, info, ffi.NULL, out), f"opening {adapter.name}")
     api.lib.vkGetDeviceQueue(out[0], adapter.queue_family, 0, handle)
     return out[0], handle[0]
-
-
-def read_capabilities(adapter: Adapter) -> Capabilities:
-    """Return the capabilities of the device for the compiler."""
-    has = adapter.features.__contains__
-    types = {"i32", "u32", "f32", "u1"}
-    atomics = {(type, op) for type in ("i32", "u32") for op in INTEGER_ATOMICS}
-    atomic_bits = {32}
-    shared = set(atomics)
-    if has("shaderInt64"):
-        types |= {"i64", "u64"}
-    if has("shaderFloat64"):
-        types.add("f64")
-    if has("shaderInt16") and has("storageBuffer16BitAccess"):
-        types |= {"i16", "u16"}
-    if has("shaderInt8") and has("storageBuffer8BitAccess"):
-        types |= {"i8", "u8"}
-    if has("shaderFloat16") and has("storageBuffer16BitAccess"):
-        types.add("f16")
-    if has("shaderBufferInt64Atomics"):
-        atomics |= {(type, op) for type in ("i64", "u64") for op in INTEGER_ATOMICS}
-        atomic_bits.add(64)
-    for type, bits in (("f32", 32), ("f64", 64)):
-        if has(f"shaderBufferFloat{bits}AtomicAdd"):
-            atomics |= {(type, "add"), (type, "sub")}
-        if has(f"shaderBufferFloat{bits}AtomicMinMax"):
-            atomics |= {(type, "min"), (type, "max")}
-        if has(f"shaderSharedFloat{bits}AtomicAdd"):
-            shared |= {(type, "add"), (type, "sub")}
-        if has(f"shaderSharedFloat{bits}AtomicMinMax"):
-            shared |= {(type, "min"), (type, "max")}
-    if has("shaderSharedInt64Atomics"):
-        shared |= {(type, op) for type in ("i64", "u64") for op in INTEGER_ATOMICS}
-    return Capabilities(
-        target="vulkan",
-        types=frozenset(types),
-        atomics=frozenset(atomics),
-        atomic_bits=frozenset(atomic_bits),
-        max_push_bytes=min(MAX_PUSH_BYTES, adapter.max_push_bytes),
-        max_block_dim=adapter.max_block_dim,
-        max_shared_bytes=adapter.max_shared_bytes,
-        loop_iteration_limit=LLVMPIPE_LOOP_LIMIT if adapter.is_llvmpipe else None,
-        branch_depth_limit=LLVMPIPE_BRANCH_LIMIT if adapter.is_llvmpipe else None,
-        volatile_vectors=adapter.is_llvmpipe,
-        float_controls=adapter.float_controls,
-        recursion=False,
-        shared_atomics=frozenset(shared),
-        subgroup_size=adapter.subgroup_size,
-        subgroup_features=adapter.subgroup_features,
-        miscompiles_integers=adapter.is_nvidia,
-        skips_roundings=adapter.is_nvidia,
-        extra=(
-            ("device", adapter.name),
-            ("driver", adapter.driver),
-            ("subgroup_size", str(adapter.subgroup_size)),
-            ("small_push_constants", str(int(has("storagePushConstant8") and has("storagePushConstant16")))),
-        ),
-    )

@@ -11,7 +11,8 @@ from typing import Any
 from zlib import crc32
 
 from ....transpiler.errors import TaichiRuntimeError
-from .instance import LLVMPIPE_LOOP_LIMIT, Api
+from .capabilities import LLVMPIPE_LOOP_LIMIT
+from .instance import Api
 from .lavapipe_code import LIMIT_SET, for_lavapipe
 from .memory import Memory
 

@@ -22,9 +22,10 @@ from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError, Un
 from ...store.store import Store
 from ..device import only
 from ..stored_sources import store_sources
+from .capabilities import MAX_PUSH_BYTES
 from .glslang import Glslang
 from .images import DescriptorSets, VulkanTexture
-from .instance import MAX_PUSH_BYTES, Adapter, Api
+from .instance import Adapter, Api
 from .labels import Labels
 from .lavapipe import LoopLimits
 from .memory import Memory

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.devices.vulkan.instance import LLVMPIPE_DRIVER_ID, NVIDIA_DRIVER_ID, Adapter, read_capabilities
+from shadesmith.runtime.devices.vulkan.capabilities import read_capabilities
+from shadesmith.runtime.devices.vulkan.instance import LLVMPIPE_DRIVER_ID, NVIDIA_DRIVER_ID, Adapter
 
 Array = ti.types.ndarray(ti.i32, 1)
 
