@@ -180,9 +180,9 @@ class Config:
         """Return the options that the compiler uses."""
         disabled: tuple[str, ...] = ()
         if not self.advanced_optimization:
-            disabled = ("common_subexpressions", "simplify", "forward_stores", "ranges")
+            disabled = ("common_subexpressions", "simplify", "forward_stores", "forward_elements", "ranges")
         elif not self.cfg_optimization:
-            disabled = ("forward_stores",)
+            disabled = ("forward_stores", "forward_elements")
         options = CompileOptions(
             default_fp=self.default_fp.name,
             default_ip=self.default_ip.name,

@@ -18,7 +18,9 @@ from shadesmith.transpiler.passes import PassContext, Stage, run
 sys.path.insert(0, str(Path(__file__).parent))
 from random_kernels import SIZE, RandomKernel  # noqa: E402
 
-OPTIONAL = frozenset({"fold", "simplify", "forward_stores", "common_subexpressions", "dead_code", "demote_atomics"})
+OPTIONAL = frozenset({
+    "fold", "simplify", "forward_stores", "forward_elements", "common_subexpressions", "dead_code", "demote_atomics",
+})  # fmt: skip
 
 
 def outcome(seed, disabled):

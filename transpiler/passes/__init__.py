@@ -14,6 +14,7 @@ from ..ir.statements import (
     ArrayShape,
     AtomicOp,
     Const,
+    GlobalStore,
     LocalStore,
     MatrixElement,
     MatrixInit,
@@ -37,6 +38,7 @@ from .cleanup.dead_code import dead_code
 from .cleanup.expand_vectors import expand_vectors
 from .cleanup.fold import fold
 from .cleanup.fold_recurrences import fold_recurrences
+from .cleanup.forward_elements import forward_elements
 from .cleanup.forward_stores import forward_stores
 from .cleanup.hoist_loads import hoist_loads
 from .cleanup.operand_order import operand_order
@@ -121,11 +123,12 @@ def until_stable(*steps: Pass, after: Pass | None = None) -> Cleanup:
     return group
 
 
-cleanup = until_stable(fold, simplify, forward_stores, common_subexpressions, dead_code)
+cleanup = until_stable(fold, simplify, forward_stores, forward_elements, common_subexpressions, dead_code)
 addresses = until_stable(hoist_addresses, common_subexpressions, dead_code, after=lower_access)
 
 UNAFFECTED: dict[Pass, tuple[Pass, ...]] = {
     fold: (fold,),
+    forward_elements: (forward_elements,),
     common_subexpressions: (fold, common_subexpressions, dead_code),
     dead_code: (fold, simplify, common_subexpressions, dead_code),
 }
@@ -137,6 +140,8 @@ A pass that knows more of a change sets `PassContext.left`.
 NEEDED: dict[Pass, tuple[object, ...]] = {
     struct_for: (StructFor,),
     deactivate_cells: (Deactivate,),
+    forward_stores: (Alloca,),
+    forward_elements: (GlobalStore,),
     ordered_loops: (Alloca,),
     demote_atomics: (AtomicOp,),
     unroll_reductions: (AtomicOp,),
@@ -172,6 +177,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
 ADDED: dict[Pass, frozenset[object]] = {
     fold: frozenset({Const}),
     forward_stores: frozenset({Const, MatrixInit, StructInit, MatrixElement, StructElement}),
+    forward_elements: frozenset(),
     common_subexpressions: frozenset(),
     dead_code: frozenset(),
     lower: frozenset(),

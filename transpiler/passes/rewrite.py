@@ -30,11 +30,29 @@ Recorder = Callable[[Any, Any], None]
 """Takes the rewriter and a statement of the class for which it is registered."""
 
 
+class _Visited(dict[type[Statement], bool]):
+    """By class of statements, whether walks call `visit` for them: those with blocks, or with one of some effects."""
+
+    def __init__(self, effects: int) -> None:
+        super().__init__()
+        self.effects = effects
+
+    def __missing__(self, kind: type[Statement]) -> bool:
+        is_call = not isinstance(kind.EFFECT, int)  # whose effect is that of its function
+        effect = ORDERED if is_call else kind.EFFECT
+        self[kind] = found = bool(kind.BLOCKS or effect & self.effects)
+        return found
+
+
+WITH_BLOCKS = _Visited(Effect.NONE)
+WITH_EFFECTS = _Visited(ORDERED)
+
+
 class Rewriter:
     """The state of one walk. `out`: statements of the block being rebuilt; `mapping`: values and their replacements.
 
     drops: a statement was dropped.
-    recorders: by class of statements without blocks, what a walk does after such a statement is emitted.
+    recorders: by class of statements without blocks, what a walk does after such a statement is kept.
     sees_effects: a subclass has a `visit` for statements with effects. Else it is called for those with blocks only.
     """
 
@@ -67,20 +85,20 @@ class Rewriter:
         outer, self.out = self.out, []
         # Written without helpers: this is the innermost loop of all passes.
         rule_of, mapping, resolvers, append = self.rules.get, self.mapping, RESOLVERS, self.out.append
-        recorders, seen = self.recorders, ORDERED if self.sees_effects else Effect.NONE
+        recorders, visited = self.recorders, WITH_EFFECTS if self.sees_effects else WITH_BLOCKS
         for statement in block.statements:
-            if statement.BLOCKS or (seen and statement.EFFECT & seen):
+            kind = statement.__class__
+            if visited[kind]:
                 self.visit(statement)
                 continue
-            kind = statement.__class__
-            if mapping and statement.OPERANDS:
+            if mapping:
                 resolvers[kind](statement, mapping)
             rule = rule_of(kind)
             new = None if rule is None else rule(self, statement)
-            if new is None:
-                append(statement)
-            else:
+            if new is not None:
                 self.replace(statement, new)
+                continue
+            append(statement)
             if recorders and (record := recorders.get(kind)) is not None:
                 record(self, statement)
         block.statements = self.out

@@ -1,8 +1,6 @@
 from shadesmith.transpiler.ir.nodes import Block
 from shadesmith.transpiler.ir.statements import Break, If, While
 from shadesmith.transpiler.ir.types import Tensor, f32, i32
-from shadesmith.transpiler.passes.analysis import known_elements
-from shadesmith.transpiler.passes.cleanup.common_subexpressions import common_subexpressions
 from shadesmith.transpiler.passes.cleanup.dead_code import dead_code
 from shadesmith.transpiler.passes.cleanup.forward_stores import forward_stores
 
@@ -118,28 +116,6 @@ def test_vector_with_an_element_stored_stays_a_variable(sketch):
     assert "x: f32[3] = alloca" in sketch.apply(*PASSES)
 
 
-def test_array_read_after_its_store_uses_the_value(sketch):
-    sketch.store(sketch.ptr(sketch.a, 0), sketch.arg("w"))
-    sketch.store(sketch.ptr(sketch.b, 0), sketch.const(2.0, f32))
-    sketch.store(sketch.ptr(sketch.b, 1), sketch.read(sketch.a, 0))
-    assert "global load" not in sketch.apply(common_subexpressions, *PASSES)
-
-
-def test_array_read_stays_when_another_array_may_be_the_same(sketch):
-    sketch.store(sketch.ptr(sketch.p, 0), sketch.arg("w"))
-    sketch.store(sketch.ptr(sketch.q, 0), sketch.const(2.0, f32))
-    sketch.store(sketch.ptr(sketch.b, 1), sketch.read(sketch.p, 0))
-    assert "global load" in sketch.apply(common_subexpressions, *PASSES)
-
-
-def test_array_read_stays_when_a_loop_between_writes_it(sketch):
-    sketch.store(sketch.ptr(sketch.a, 0), sketch.arg("w"))
-    with sketch.into(sketch.loop(4, serialize=True).body):
-        sketch.store(sketch.ptr(sketch.a, sketch.arg("n")), sketch.const(1.0, f32))
-    sketch.store(sketch.ptr(sketch.b, 1), sketch.read(sketch.a, 0))
-    assert "global load" in sketch.apply(common_subexpressions, *PASSES)
-
-
 def test_constant_is_put_in_place_of_a_read_though_the_variable_stays(sketch):
     x = sketch.var("x", sketch.const(0))
     sketch.store(sketch.ptr(sketch.a, sketch.load(x)), sketch.const(1.0, f32))
@@ -174,30 +150,3 @@ def test_copy_that_outlives_a_change_keeps_its_name(sketch):
             sketch.store(sketch.ptr(sketch.a, 0), copy)
         sketch.store(sketch.ptr(sketch.a, 1), sketch.load(x))
     assert "x: f32 = load" in sketch.apply(forward_stores)
-
-
-def test_store_looks_only_at_cells_that_it_changes(sketch, monkeypatch):
-    """Hundreds of stores to one array do not need hundreds of thousands of comparisons."""
-    removed = []
-    pop = known_elements._Group.pop
-    monkeypatch.setattr(known_elements._Group, "pop", lambda group, key: removed.append(key) or pop(group, key))
-    for k in range(300):
-        sketch.store(sketch.ptr(sketch.p, k), sketch.arg("w"))
-    sketch.apply(forward_stores)
-    assert len(removed) <= 300
-
-
-def test_store_at_a_run_time_index_forgets_all_cells_of_the_array(sketch):
-    pointer = sketch.ptr(sketch.a, 0)
-    sketch.store(pointer, sketch.arg("w"))
-    sketch.store(sketch.ptr(sketch.a, sketch.arg("n")), sketch.op("neg", sketch.arg("w")))
-    sketch.store(sketch.ptr(sketch.b, 0), sketch.load(pointer))
-    assert sketch.apply(forward_stores).count("load $") == 1
-
-
-def test_store_to_an_array_that_may_share_memory_forgets_too(sketch):
-    pointer = sketch.ptr(sketch.p, 0)
-    sketch.store(pointer, sketch.arg("w"))
-    sketch.store(sketch.ptr(sketch.q, 1), sketch.op("neg", sketch.arg("w")))
-    sketch.store(sketch.ptr(sketch.a, 0), sketch.load(pointer))
-    assert sketch.apply(forward_stores).count("load $") == 1

@@ -139,7 +139,7 @@ class Expressions:
             chained = syntax.template if (syntax.chain and index == 0) or syntax.template in LOGICAL else ""
             texts.append(self.operand(operand, syntax.operand_precedence[index], chained))
         inverse = texts[0] if syntax.template == "!{0}" else ""
-        bare = syntax.bare.format(*texts)
+        bare = syntax.bare and syntax.bare.format(*texts)
         return Rendered(syntax.format(*texts), syntax.precedence, syntax.template, inverse, bare)
 
     def use(self, syntax: Syntax) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from ...errors import NOWHERE, SourceLocation, basename
 from ...ir.nodes import Remark, Statement
@@ -22,12 +22,12 @@ from .lines import Line
 
 ADJOINT = "adjoint of"
 NUMBER = re.compile(
-    r"(?<![\w.])(0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?:[fFhH]|[uU]?[lL]{0,2}|LF|lf)?(?!\w)"
+    r"(?<![\w.])(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?:[fFhH]|[uU]?[lL]{0,2}|LF|lf)?(?!\w)"
 )
 NAME = re.compile(r"[A-Za-z_]\w*")
-WORD = re.compile(f"{NUMBER.pattern}|({NAME.pattern})")
-"""A number or a name, in one search. A number that touches a name is none of both."""
-COMMENT = re.compile(r"//.*")
+WORD = re.compile(f"{NAME.pattern}|{NUMBER.pattern}")
+"""A name or a number, in one search. A number that touches a name is none of both."""
+COMMENT = re.compile(r"//[^\n]*")
 CHAIN = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 DECLARED_TYPE = re.compile(r"^[A-Za-z_]\w* (?=[A-Za-z_]\w* = )")
 PYTHON_KEYWORDS = frozenset({
@@ -67,13 +67,16 @@ def shortened(lines: Sequence[Line], language: Language, file: str) -> list[Line
     while position < len(lines):
         line, first = lines[position], position
         position += 1
-        while position < len(lines) and lines[position].comment is line.comment is not None:
+        if line.comment is None:
+            result.append(line)
+            continue
+        while position < len(lines) and lines[position].comment is line.comment:
             position += 1  # the rest of a long Python line
         start = position
         while start < len(lines) and lines[start].comment is None and lines[start].text.startswith("//"):
             start += 1  # a remark
         statement = _statement(lines, start) if line.text.startswith("//") else [line]
-        if line.comment is None or not statement:
+        if not statement:
             result += lines[first:position]
             continue
         code, _, remark = statement[0].text.partition("  // ")
@@ -86,7 +89,7 @@ def shortened(lines: Sequence[Line], language: Language, file: str) -> list[Line
             if statement[0] is not line:
                 result += lines[position:start]
                 position = start + 1
-            result.append(statement[0]._replace(text=text))
+            result.append(Line(statement[0].depth, text, statement[0].location, statement[0].comment))
         else:
             result += lines[first:position]
     return result
@@ -104,15 +107,18 @@ def without_comments(source: str) -> str:
 
 def _statement(lines: Sequence[Line], start: int) -> list[Line]:
     """Return the only statement of the comment above line `start`, wrapped lines included; [] if there are several."""
-    statement = list(lines[start : start + 1])
-    for line in lines[start + 1 :]:
+    if start == len(lines) or not lines[start].text:
+        return []
+    end, depth = start + 1, lines[start].depth
+    while end < len(lines):
+        line = lines[end]
         is_next = line.location is not None or line.comment is not None or line.text.startswith("//")
-        if is_next or line.text.strip("} ") == "" or line.depth != statement[0].depth:
+        if is_next or line.depth != depth or line.text.strip("} ") == "":
             break
         if not line.text.startswith(INDENT):
             return []
-        statement.append(line)
-    return statement if statement and statement[0].text else []
+        end += 1
+    return list(lines[start:end])
 
 
 def _adjoint(comment: Line, code: str, remark: str) -> list[Line]:
@@ -138,32 +144,32 @@ def _repeats(python: str, code: Sequence[str], types: frozenset[str]) -> bool:
     python = python.partition("#")[0]
     if '"' in python or "'" in python or _continues(python):
         return False
-    names, numbers = _words(python)
-    names -= PYTHON_KEYWORDS
-    source = DECLARED_TYPE.sub("", " ".join(code))
-    printed, printed_numbers = _words(source)
-    others = printed - names - KEYWORDS
+    names, numbers = _words(python, PYTHON_KEYWORDS)
+    source = code[0] if len(code) == 1 else " ".join(code)
+    declared = DECLARED_TYPE.match(source)
+    printed, printed_numbers = _words(source if declared is None else source[declared.end() :], KEYWORDS)
+    others = printed - names
     if others:
         members = _members(python) if "." in python else {}
         printed &= names
-        printed -= KEYWORDS
         printed.update(*[_in_python(name, names, members) for name in others])
-    else:
-        printed -= KEYWORDS
     if source.startswith("for ("):
         printed_numbers -= {0.0, 1.0} - numbers
     return numbers == printed_numbers and names - types == printed - types
 
 
-def _words(line: str) -> tuple[set[str], set[float]]:
-    """Return the names in a line, without those of vector types, and the values of the numbers."""
+def _words(line: str, keywords: frozenset[str]) -> tuple[set[str], set[float]]:
+    """Return the names in a line, without keywords and those of vector types, and the values of the numbers."""
     names: set[str] = set()
     numbers: set[float] = set()
-    for number, name in WORD.findall(line):
-        if number:
-            numbers.add(_value(number))
-        elif ("vec" not in name and "mat" not in name) or not VECTOR_TYPE.fullmatch(name):
-            names.add(name)
+    for word in WORD.findall(line):
+        if word in keywords:
+            continue
+        number = _value(word)
+        if number is not None:
+            numbers.add(number)
+        elif ("vec" not in word and "mat" not in word) or not VECTOR_TYPE.fullmatch(word):
+            names.add(word)
     return names, numbers
 
 
@@ -180,8 +186,14 @@ def _members(python: str) -> dict[str, list[str]]:
     return {"_".join(chain[:end]): chain[:end] for chain in chains for end in range(2, len(chain) + 1)}
 
 
-def _value(number: str) -> float:
-    return float(int(number, 16)) if number[:2] in ("0x", "0X") else float(number)
+@lru_cache(maxsize=4096)
+def _value(word: str) -> float | None:
+    """Return the value of a number, whatever its suffix; None for a name."""
+    if word[0].isalpha() or word[0] == "_":
+        return None
+    if word[:2] in ("0x", "0X"):
+        return float(int(word.rstrip("uUlL"), 16))
+    return float(word.rstrip("fFhHuUlL"))
 
 
 def _continues(line: str) -> bool:

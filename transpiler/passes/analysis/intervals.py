@@ -78,6 +78,22 @@ def _corners(meaning: Callable[[int, int], int]) -> Rule:
     return rule
 
 
+def _add(type: Scalar, a: Interval, b: Interval) -> Interval:
+    return a[0] + b[0], a[1] + b[1]
+
+
+def _sub(type: Scalar, a: Interval, b: Interval) -> Interval:
+    return a[0] - b[1], a[1] - b[0]
+
+
+def _min(type: Scalar, a: Interval, b: Interval) -> Interval:
+    return min(a[0], b[0]), min(a[1], b[1])
+
+
+def _max(type: Scalar, a: Interval, b: Interval) -> Interval:
+    return max(a[0], b[0]), max(a[1], b[1])
+
+
 def _truncated(a: int, b: int) -> int:
     quotient = abs(a) // abs(b)
     return quotient if (a < 0) == (b < 0) else -quotient
@@ -185,8 +201,7 @@ def _fits(exact: Rule) -> Rule:
     return rule
 
 
-_add, _sub, _mul = _corners(int.__add__), _corners(int.__sub__), _corners(int.__mul__)
-_min, _max = _corners(min), _corners(max)
+_mul = _corners(int.__mul__)
 
 RULES: dict[str, Rule] = {
     "add": _add,

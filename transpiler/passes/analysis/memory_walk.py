@@ -1,4 +1,4 @@
-"""A forward walk that knows values of array elements: the base of `forward_stores` and `common_subexpressions`.
+"""A forward walk that knows values of array elements: the base of `forward_elements` and `common_subexpressions`.
 
 What the statements inside a block change is summed up while the walk leaves the block, so that nested blocks are not
 searched again at each level.

@@ -11,7 +11,7 @@ Constants that the user named are not merged with equal numbers, which have anot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 from ...ir.functions import Call, CallResult
@@ -29,12 +29,13 @@ from ...ir.statements import (
     GlobalStore,
     GlobalTemporary,
     ListItem,
+    LocalLoad,
+    LocalStore,
     LoopIndex,
     MatrixElement,
     MatrixInit,
     MatrixPtr,
     Operation,
-    RangeFor,
     StructElement,
     StructInit,
     StructPtr,
@@ -49,6 +50,7 @@ from ..context import PassContext
 from ..rewrite import Rewriter, Rule
 
 Key = tuple[Hashable, ...]
+POINTERS = (GlobalPtr, GlobalTemporary, MatrixPtr, StructPtr)
 COMMUTATIVE = frozenset(name for name, entry in OPS.items() if entry.commutative)
 
 
@@ -56,9 +58,17 @@ def common_subexpressions(kernel: Kernel, context: PassContext) -> bool:
     """Merge equal values of one block, and of a block with its enclosing blocks."""
     walk = _Sharing()
     changed = walk.run(kernel)
-    if not walk.stored_merged and all(merged.__class__ is Const for merged in walk.mapping):
-        context.left = frozenset({"simplify"})
+    context.left = frozenset({"simplify", *_forwarding_after(walk)})
     return changed
+
+
+def _forwarding_after(walk: _Sharing) -> Iterator[str]:
+    """Yield the steps that forward stored values, if they may find more after a walk."""
+    merged = walk.mapping
+    if walk.merged_to_locals or any(isinstance(o, LocalLoad) for value in merged for o in operands(value)):
+        yield "forward_stores"
+    if walk.merged_to_elements or any(isinstance(value, POINTERS) for value in merged):
+        yield "forward_elements"
 
 
 class _Sharing(MemoryWalk):
@@ -68,8 +78,8 @@ class _Sharing(MemoryWalk):
         values: those in scope, by key.
         added: the keys of `values` in the order of their statements.
         texels: values of the texture reads of the current block, by texture and operands.
-        stored_merged: a value that is stored was merged with another, or a value of a statement that is neither a
-            store nor a loop: `forward_stores` compares these.
+        merged_to_locals, merged_to_elements: a value that is stored was merged with another; the passes that forward
+            stored values compare these.
     """
 
     def __init__(self) -> None:
@@ -77,12 +87,15 @@ class _Sharing(MemoryWalk):
         self.values: dict[Key, Statement] = {}
         self.added: list[Key] = []
         self.texels: dict[Key, Statement] = {}
-        self.stored_merged = False
+        self.merged_to_locals = False
+        self.merged_to_elements = False
 
     def visit(self, statement: Statement) -> None:
         """Merge inside a statement with an effect or with blocks."""
-        if not self.stored_merged and statement.__class__ is not RangeFor:
-            self.stored_merged = not self.mapping.keys().isdisjoint(operands(statement))
+        if statement.__class__ is LocalStore:
+            self.merged_to_locals |= statement.value in self.mapping
+        elif statement.__class__ is GlobalStore:
+            self.merged_to_elements |= statement.value in self.mapping
         super().visit(statement)
 
     def block(self, block: Block) -> None:
@@ -161,8 +174,8 @@ def _const_key(statement: Const) -> Key | None:
 
 def _operation_key(statement: Operation) -> Key | None:
     op, operands = statement.op, statement.operands
-    if op in COMMUTATIVE:
-        operands = sorted(operands, key=id)
+    if op in COMMUTATIVE and id(operands[0]) > id(operands[1]):
+        return (op, operands[1], operands[0], statement.type)
     return (op, *operands, statement.type)
 
 

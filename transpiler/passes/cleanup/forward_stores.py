@@ -8,8 +8,7 @@
 A variable is removed if it is stored to once and every read of it sees that store; the value gets its name. Otherwise
 it stays as the author wrote it, since `v += a; v += b` reads better than the values `v`, `v_1` and `v_2`, and better
 than a partly replaced variable (only constants replace reads). But between the loops of a kernel every known value is
-used, since the host computes the bounds of loops from it. Within one block, reads of an array element use the value
-last stored to it, unless a statement between may write the element.
+used, since the host computes the bounds of loops from it. What is stored to arrays is forwarded by `forward_elements`.
 """
 
 from __future__ import annotations
@@ -47,7 +46,6 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ..analysis.aliasing import stored_locals
-from ..analysis.memory_walk import MemoryWalk
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter, transfer_name
 
@@ -55,32 +53,13 @@ from ..rewrite import DROPPED, Rewriter, transfer_name
 def forward_stores(kernel: Kernel, context: PassContext) -> bool:
     """Replace loads by stored values, drop unread stores and unused variables."""
     changed = False
-    for root in kernel.roots() if context.may_have(kernel, (Alloca,)) else ():
+    for root in kernel.roots():
         if any(isinstance(statement, Alloca) for statement in walk(root)):
             between_loops = root.statements if root is kernel.body and not kernel.tasks else []
             variables = _Locals({s for s in between_loops if isinstance(s, Alloca)})
             changed |= variables.run(root)
             changed |= bool(variables.stores) and _drop_overwritten(root)
-    if not context.may_have(kernel, (GlobalStore,)) or not _may_forward(kernel):
-        return changed
-    if not _ForwardGlobals().run(kernel):
-        return changed
-    if not context.may_have(kernel, (Alloca,)):  # the walk finds all that it may find
-        context.left = frozenset({"fold", "simplify", "common_subexpressions", "dead_code"})
-    return True
-
-
-def _may_forward(kernel: Kernel) -> bool:
-    """Return whether a statement loads or stores through a pointer through which one before it has stored."""
-    stored: set[Statement] = set()
-    for root in kernel.roots():
-        for statement in walk(root):
-            if isinstance(statement, (GlobalLoad, GlobalStore)):
-                if statement.pointer in stored:
-                    return True
-                if statement.__class__ is GlobalStore:
-                    stored.add(statement.pointer)
-    return False
+    return changed
 
 
 class _State:
@@ -420,23 +399,3 @@ def _drop_overwritten(block: Block) -> bool:
         block.statements = [statement for statement in block.statements if statement not in dropped]
         return True
     return changed
-
-
-class _ForwardGlobals(MemoryWalk):
-    """Within one block, a load of an element gives the value last stored to it."""
-
-    def __init__(self) -> None:
-        super().__init__({GlobalLoad: _read, GlobalStore: _write, AtomicOp: _write})
-
-
-def _read(rewriter: _ForwardGlobals, load: GlobalLoad) -> Statement | None:
-    return rewriter.known.get(load.pointer)
-
-
-def _write(rewriter: _ForwardGlobals, write: GlobalStore | AtomicOp) -> Statement | None:
-    if isinstance(write, GlobalStore) and rewriter.known.get(write.pointer) is write.value:
-        return DROPPED  # the element has this value already
-    rewriter.known.forget(write.pointer)
-    if isinstance(write, GlobalStore):
-        rewriter.known.remember(write.pointer, write.value)
-    return None

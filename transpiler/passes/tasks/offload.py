@@ -88,8 +88,9 @@ class _Offload:
 
     def run(self) -> None:
         self.split()
-        self.find_copied()
-        self.find_temporaries()
+        if len(self.groups) > 1:  # else no value crosses tasks
+            self.find_copied()
+            self.find_temporaries()
         # All copies are made before any task is rewritten, since rewriting changes the originals.
         for draft in [self.new_task(group, index) for index, group in enumerate(self.groups)]:
             self.rewrite(draft)
@@ -162,11 +163,11 @@ class _Offload:
 
     def new_task(self, group: Group, index: int) -> _Draft:
         """Return a task of the statements of `group`, and the replacements of values of other tasks."""
-        loop = group[0]
+        loop, is_alone = group[0], len(self.groups) == 1
         if not (isinstance(loop, RangeFor) and becomes_task(loop)):
-            body = Block(self.store_temporaries(group))
+            body = Block(group if is_alone else self.store_temporaries(group))
             task = Task("", TaskKind.SERIAL, body, block_dim=1, location=loop.location)
-            used = [value for statement in body.statements for value in self.outer_operands(statement)]
+            used = [] if is_alone else [value for s in body.statements for value in self.outer_operands(s)]
             return _Draft(task, *self.import_values(used, index))
         imports, mapping = self.import_values([*loop.starts, *loop.ends, *loop.steps], index)
         for bounds in (loop.starts, loop.ends, loop.steps):
@@ -175,7 +176,7 @@ class _Offload:
         if loop.grid_stride is None:
             loop.grid_stride = self.context.options.grid_stride
         task = Task("", TaskKind.RANGE_FOR, loop.body, Block(imports), loop, block_dim, loop.location)
-        return _Draft(task, *self.import_values(self.read_in(loop.body), index))
+        return _Draft(task, *self.import_values([] if is_alone else self.read_in(loop.body), index))
 
     def outer_operands(self, statement: Statement) -> list[Statement]:
         """Return the operands of a statement, and the top-level values that statements inside it read."""

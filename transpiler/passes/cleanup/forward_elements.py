@@ -1,0 +1,59 @@
+"""Within one block, reads of an array element use the value last stored to it.
+
+    store a[$i], $2                 store a[$i], $2
+    $3 = load a[$i]            ->
+    ... $3 ...                      ... $2 ...
+
+A statement between that may write the element prevents it. A store of the value that the element has already goes.
+"""
+
+from __future__ import annotations
+
+from ...ir.nodes import Statement, walk
+from ...ir.statements import Alloca, AtomicOp, GlobalLoad, GlobalStore
+from ...ir.tasks import Kernel
+from ..analysis.memory_walk import MemoryWalk
+from ..context import PassContext
+from ..rewrite import DROPPED
+
+
+def forward_elements(kernel: Kernel, context: PassContext) -> bool:
+    """Replace loads of elements by the values stored to them, in one walk, which finds all that it may find."""
+    if not _may_forward(kernel) or not _Forwarding().run(kernel):
+        return False
+    if not context.may_have(kernel, (Alloca,)):
+        context.left = frozenset({"fold", "simplify", "common_subexpressions", "dead_code"})
+    return True
+
+
+def _may_forward(kernel: Kernel) -> bool:
+    """Return whether a statement loads or stores through a pointer through which one before it has stored."""
+    stored: set[Statement] = set()
+    for root in kernel.roots():
+        for statement in walk(root):
+            if isinstance(statement, (GlobalLoad, GlobalStore)):
+                if statement.pointer in stored:
+                    return True
+                if statement.__class__ is GlobalStore:
+                    stored.add(statement.pointer)
+    return False
+
+
+class _Forwarding(MemoryWalk):
+    """Within one block, a load of an element gives the value last stored to it."""
+
+    def __init__(self) -> None:
+        super().__init__({GlobalLoad: _read, GlobalStore: _write, AtomicOp: _write})
+
+
+def _read(rewriter: _Forwarding, load: GlobalLoad) -> Statement | None:
+    return rewriter.known.get(load.pointer)
+
+
+def _write(rewriter: _Forwarding, write: GlobalStore | AtomicOp) -> Statement | None:
+    if isinstance(write, GlobalStore) and rewriter.known.get(write.pointer) is write.value:
+        return DROPPED  # the element has this value already
+    rewriter.known.forget(write.pointer)
+    if isinstance(write, GlobalStore):
+        rewriter.known.remember(write.pointer, write.value)
+    return None
