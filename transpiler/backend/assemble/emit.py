@@ -72,7 +72,7 @@ def _task_source(context: EmitContext, p: PrintedTask, file: int) -> TaskSource:
     form: Layout = context.layout
     is_limited = context.capabilities.loop_iteration_limit is not None
     trip_count = serial_trip_count(form, p.task.body) if is_limited else NONE
-    reads, writes = memory_of(p.task)
+    reads, writes = p.memory
     return TaskSource(
         name=p.task.name,
         kind=p.task.kind.value,

@@ -10,11 +10,11 @@ from math import prod
 from typing import Any
 
 from ...errors import TaichiCompilationError
-from ...ir.functions import Call, Function, called, reachable
+from ...ir.functions import Call, Function
 from ...ir.nodes import Statement
 from ...ir.sparse import TOPOLOGY_WRITERS
 from ...ir.statements import RECORDS, AtomicOp, Rand, While, repeats
-from ...ir.tasks import MAX_BLOCKS, Task, with_members
+from ...ir.tasks import MAX_BLOCKS, with_members
 from ...ir.textures import TEXTURE_STATEMENTS
 from ...ir.types import Struct
 from ..languages.common.one_line import COLUMNS, INDENT
@@ -72,7 +72,7 @@ class FileAssembler:
     def file(self, printed: list[PrintedTask], number: int) -> SourceFile:
         """Return the file that contains these tasks."""
         context = self.context
-        of_calls = [self.functions[function] for function in called(*(p.task.body for p in printed))]
+        of_calls = [self.functions[function] for p in printed for function in p.functions]
         functions = in_order_of_calls(list({id(function): function for function in of_calls}.values()))
         tasks = [self._task_data(p) for p in printed]
         data = self._data(printed, functions, tasks)
@@ -185,7 +185,7 @@ class FileAssembler:
     def _task_data(self, p: PrintedTask) -> dict[str, Any]:
         """Return the data of a task's template."""
         context, language, threads = self.context, self.language, p.threads
-        statements = [s for s in reachable(p.task.body) if s.BLOCKS or isinstance(s, NOT_PLAIN)]
+        statements = [s for s in p.statements if s.BLOCKS or isinstance(s, NOT_PLAIN)]
         has_loops = any(repeats(s) or self._is_recursive(s) for s in statements)
         vectorizable = not has_loops and not any(isinstance(s, NOT_VECTORIZED) for s in statements)
         args = language.args_parameters if p.uses_args else []
@@ -195,7 +195,7 @@ class FileAssembler:
         call = f"{p.function}({', '.join(arguments)});"
         lanes = [LANES_NOTE] if p.task.as_lanes else []
         block = context.block_size(p.task)
-        simd = threads is not None and _is_simd(p.task, threads, vectorizable)
+        simd = threads is not None and _is_simd(p, threads, vectorizable)
         uneven = self._is_uneven(statements)
         omp = pragma(p.task, threads, has_loops, uneven, simd)
         lines = nest(threads, call, simd and " simd " not in omp) if threads else []
@@ -269,12 +269,13 @@ def _without_a_body(context: EmitContext) -> TaichiCompilationError:
     return TaichiCompilationError(message, "a template prints both, as `shadesmith/NAME` does; see docs/templates.md")
 
 
-def _is_simd(task: Task, threads: Threads, vectorizable: bool) -> bool:
+def _is_simd(printed: PrintedTask, threads: Threads, vectorizable: bool) -> bool:
     """Return whether the innermost loop of an entry is marked for vectorization."""
+    task = printed.task
     if task.as_lanes or task.lane_loops:
         return task.as_lanes
     is_plain = vectorizable and not task.synchronizes and not task.private
-    return is_plain and is_vectorized(threads, *pointers_of(task))
+    return is_plain and is_vectorized(threads, *pointers_of(printed.statements, printed.memory))
 
 
 def _guarded(count: str, call: str) -> list[str]:

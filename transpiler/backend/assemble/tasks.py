@@ -5,7 +5,7 @@ In: an `EmitContext`. Out: `PrintedTask`s and `PrintedFunction`s, from which `fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from ..languages.common.naming import Names, bound_name
 from ..languages.common.one_line import INDENT
 from ..languages.common.symbols import Symbols
 from ..layout.accessors import UsedMemory
+from ..layout.task_memory import Slots, memory_of
 from ..module.random_stream import task_seed
 from ..print.blocks import (
     HAS_ITERATION,
@@ -72,6 +73,7 @@ class PrintedTask:
     entry_expressions: the values of the entry.
     items: iterations of one thread at a time.
     index: name of the number of an iteration in the body. shared_names: that both the body and the entry declare.
+    statements: of the body, and of the functions that it calls. memory: the slots that the task reads and writes.
     """
 
     task: Task
@@ -100,6 +102,8 @@ class PrintedTask:
     items: int
     index: str
     shared_names: set[str]
+    statements: list[Statement]
+    memory: Slots
 
 
 class TaskPrinter:
@@ -121,10 +125,12 @@ class TaskPrinter:
         # A language that prints loops leaves them to the host's threads.
         grid = Grid() if self.language.nested_loops else grid_of(task, context.layout, self.capabilities.max_groups)
         single = len(context.kernel.tasks) == 1 or context.file_per_task
-        body, names, statements = self._body(task, number)
+        inside = list(reachable(task.body))
+        kinds = {statement.__class__ for statement in inside}
+        body, names, statements = self._body(task, number, kinds)
         e = statements.e
         prologue, threads, entry, reductions = self._entry(task, number, names)
-        parameters, arguments = _parameters(task, names, statements, threads, grid)
+        parameters, arguments = _parameters(task, names, statements, threads, grid, inside)
         parameters += self.accumulators
         by_pointer = "&" if self.language.reference_is_pointer else ""
         arguments += [f"{by_pointer}{name}" for name in reductions.arguments]
@@ -166,7 +172,9 @@ class TaskPrinter:
                 *(["SHORT_VECTORS"] if task.short_vectors else ()),
             ],
             symbols=e.symbols,
-            functions=called(task.body),
+            functions=called(task.body) if Call in kinds else [],
+            statements=inside,
+            memory=memory_of(task),
         )
 
     def function(self, function: Function) -> PrintedFunction:
@@ -194,7 +202,7 @@ class TaskPrinter:
         printer.declare_per_thread = declare_per_thread
         return printer
 
-    def _body(self, task: Task, number: int) -> tuple[list[Line], list[str], Statements]:
+    def _body(self, task: Task, number: int, kinds: set[type[Statement]]) -> tuple[list[Line], list[str], Statements]:
         block = Block([*task.prologue.statements, *task.body.statements])
         placement = place([(block, [])], self._is_infix)
         printer = self._statements(placement)
@@ -217,7 +225,6 @@ class TaskPrinter:
         if task.lane_loops:
             first, end = (printer.names.declare(bound_name(prefix, names[-1])) for prefix in ("first", "end"))
             printer.e.lanes = LaneForm(self.context.lanes(task), names[-1], first, end)
-        kinds = {statement.__class__ for statement in reachable(task.body)}
         if Rand in kinds:
             _start_random(printer, number)
         if Call in kinds and any(self.context.signatures[function].may_fail for function in called(task.body)):
@@ -295,14 +302,19 @@ TAKE_INDEX = frozenset({Rand, *RECORDS})
 
 
 def _parameters(
-    task: Task, names: list[str], statements: Statements, threads: Threads | None, grid: Grid
+    task: Task,
+    names: list[str],
+    statements: Statements,
+    threads: Threads | None,
+    grid: Grid,
+    inside: Sequence[Statement],
 ) -> tuple[list[str], list[str]]:
-    """Return the parameters of a task's function but `args`, and the arguments of its call."""
+    """Return the parameters of a task's function but `args`, and the arguments of its call.
+
+    inside: the statements of the body, and of the functions that it calls.
+    """
     e, loop = statements.e, task.loop
-    statements_inside = list(reachable(task.body))
-    takes_index = not {s.__class__ for s in statements_inside}.isdisjoint(TAKE_INDEX) or any(
-        s.kind == "global" for s in statements_inside if isinstance(s, ThreadIndex)
-    )
+    takes_index = any(s.__class__ in TAKE_INDEX or (s.__class__ is ThreadIndex and s.kind == "global") for s in inside)
     unsigned = e.name_of_type(u32) if takes_index and loop is not None else ""
     used = [k for k in range(len(names)) if loop is not None and (loop, k) in e.indices_used]
     parameters = [f"int {names[k]}" for k in used] + ([f"{unsigned} {e.index}"] if takes_index and threads else [])

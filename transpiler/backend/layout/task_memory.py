@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...ir.functions import reachable
+from ...ir.nodes import Statement
 from ...ir.snodes import top_of
 from ...ir.statements import Array, AtomicOp, GlobalLoad, GlobalPtr, GlobalStore, GlobalTemporary, base_pointer
 from ...ir.tasks import Task
 
+Slots = tuple[tuple[int, ...], tuple[int, ...]]
+"""Of the arrays that a task reads and writes; -1 for temporaries."""
 
-def memory_of(task: Task) -> tuple[tuple[int, ...], tuple[int, ...]]:
+
+def memory_of(task: Task) -> Slots:
     """Return the slots of arrays a task reads and writes; -1 for temporaries."""
     reads: set[int] = set()
     writes: set[int] = set()
@@ -24,12 +29,13 @@ def memory_of(task: Task) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(sorted(reads)), tuple(sorted(writes))
 
 
-def pointers_of(task: Task) -> tuple[set[object], set[object]]:
-    """Return keys of the pointers through which a task reads and writes: fields of one tree share a pointer."""
-    arrays = {
-        s.array.binding: s.array for s in reachable(task.body) if isinstance(s, GlobalPtr) and not s.array.is_shared
-    }
-    reads, writes = memory_of(task)
+def pointers_of(statements: Sequence[Statement], memory: Slots) -> tuple[set[object], set[object]]:
+    """Return keys of the pointers through which a task reads and writes: fields of one tree share a pointer.
+
+    statements: of the task's body, and of what it calls.
+    """
+    arrays = {s.array.binding: s.array for s in statements if s.__class__ is GlobalPtr and not s.array.is_shared}
+    reads, writes = memory
     return {_pointer(arrays, slot) for slot in reads}, {_pointer(arrays, slot) for slot in writes}
 
 

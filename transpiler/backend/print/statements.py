@@ -230,7 +230,7 @@ class Statements:
     def statements(self, statements: Sequence[Statement], above: Mapping[int, Sequence[Remark]]) -> None:
         """Print statements, with the remarks above each of them by its position."""
         for position, statement in enumerate(statements):
-            for remark in above.get(position, ()):
+            for remark in above.get(position, ()) if above else ():
                 self.remark(remark)
             start = len(self.lines)
             self.statement(statement)
@@ -239,16 +239,17 @@ class Statements:
 
     def statement(self, statement: Statement) -> None:
         """Print one statement, or remember its expression for the statement that uses it."""
-        if isinstance(statement, IfExp):
-            self._choice(statement)
-        elif statement.EFFECT & (Effect.WRITE | Effect.CONTROL) or isinstance(statement, Alloca):
-            write = self.writers.get(type(statement))
-            if write is None:
-                raise InternalError(f"emit: a {type(statement).__name__} cannot be printed")
-            write(self, statement)
-        elif statement.__class__ in WITHOUT_LINES or statement not in self.placement.used:
+        kind = statement.__class__
+        if kind in WITHOUT_LINES and kind is not Alloca:
             return
-        else:
+        if kind is IfExp:
+            self._choice(statement)  # type: ignore[arg-type]
+        elif statement.EFFECT & (Effect.WRITE | Effect.CONTROL) or kind is Alloca:
+            write = self.writers.get(kind)
+            if write is None:
+                raise InternalError(f"emit: a {kind.__name__} cannot be printed")
+            write(self, statement)
+        elif statement in self.placement.used:
             self._value(statement)
 
     def _value(self, value: Statement) -> None:
