@@ -16,7 +16,7 @@ from .dialects import DIALECTS, draw_policy
 from .odd_forms import offset_lines
 from .scalars import INTEGERS, NUMPY, REALS, Value, edge, is_real, real
 from .tensors import LIMIT, SHAPES
-from .user_forms import UserForms
+from .rare_forms import RareForms
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Kernel:
     result: str | None = None
 
 
-class Program(UserForms):
+class Program(RareForms):
     """The program of one seed."""
 
     def __init__(self, seed: int, dialect: str = "portable") -> None:
@@ -87,7 +87,7 @@ class Program(UserForms):
         for _ in range(self.random.choice((1, 2, 2, 3))):
             body += self.kernel_lines()
         run = self.runner()
-        for part in self.parts():
+        for part in (*self.parts(), *self.rare_parts()):
             body += ["", "", *part.head]
             run += [f"    {line}" for line in part.launches]
         return "\n".join([*head, *body, *run, "    return results", ""])

@@ -5,6 +5,7 @@ It is started by `workers.py`, with shadesmith's Python or Taichi's; so it impor
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import importlib.util
 import itertools
@@ -35,6 +36,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
 """Options of `ti.init`, by target. plain: no pass that is not needed. taichi0: Taichi without its optimisations.
 checked: raises at what no program may do. emulated: emitted CUDA C on the host, with checks; emulated3: with -O3, without.
 vulkan_respelled: shaders in another spelling."""
+INTEGERS_OF_GLSL = {
+    "i8": "int8_t", "u8": "uint8_t", "i16": "int16_t", "u16": "uint16_t",
+    "i": "int", "u": "uint", "i64": "int64_t", "u64": "uint64_t",
+}  # fmt: skip
+"""Types by the prefix of their vectors."""
 NUMBERS = itertools.count()
 PROGRAMS_OF_TAICHI = 8
 """Programs of one session of Taichi, whose start takes a third of a small program's time."""
@@ -101,7 +107,8 @@ def without_optional_passes() -> None:
 
 def respelled() -> None:
     """Narrow 64-bit integers by `unpackUint2x32`, and choose by `?:` in place of `min` and `max`: it means the same."""
-    from shadesmith.transpiler.backend.languages.common.syntax_forms import ASSIGN, PRIMARY, Syntax, custom
+    from shadesmith.runtime.devices.vulkan.glslang import Glslang
+    from shadesmith.transpiler.backend.languages.common.syntax_forms import ASSIGN, PRIMARY, Syntax, call, custom
     from shadesmith.transpiler.backend.languages.glsl import language, tables
     from shadesmith.transpiler.ir.types import Scalar
 
@@ -110,9 +117,29 @@ def respelled() -> None:
             return custom(f"{tables.TYPES[new.name]}(unpackUint2x32(uint64_t({{0}})).x)", PRIMARY, ASSIGN)
         return tables.cast(old, new)
 
+    def compile(self: Glslang, file: Any, *rest: Any) -> bytes:
+        return as_written(self, dataclasses.replace(file, text=with_choices(file.text)), *rest)
+
     object.__setattr__(language.GLSL, "cast", cast)
-    tables.INTEGERS["min"] = custom("({1} < {0} ? {1} : {0})", PRIMARY, ASSIGN, ASSIGN)
-    tables.INTEGERS["max"] = custom("({0} < {1} ? {1} : {0})", PRIMARY, ASSIGN, ASSIGN)
+    tables.INTEGERS["min"], tables.INTEGERS["max"] = call("chosen_min", 2), call("chosen_max", 2)
+    as_written = Glslang.compile
+    Glslang.compile = compile  # type: ignore[method-assign, assignment]
+
+
+def with_choices(text: str) -> str:
+    """Return a shader with `chosen_min` and `chosen_max` of integers and their vectors, by `?:` and `mix`."""
+    if "chosen_m" not in text:
+        return text
+    extensions, functions = ["explicit_arithmetic_types"], []
+    for prefix, scalar in INTEGERS_OF_GLSL.items():
+        for type in (scalar, *(f"{prefix}vec{n}" for n in (2, 3, 4))):
+            test = "{} < {} ? b : a" if type == scalar else "mix(a, b, lessThan({}, {}))"
+            for name, order in (("min", ("b", "a")), ("max", ("a", "b"))):
+                functions.append(f"{type} chosen_{name}({type} a, {type} b) {{ return {test.format(*order)}; }}")
+    lines = text.split("\n")
+    at = max(n for n, line in enumerate(lines) if line.startswith("#extension")) + 1
+    named = [f"#extension GL_EXT_shader_{extension} : require" for extension in extensions]
+    return "\n".join([*lines[:at], *named, *functions, *lines[at:]])
 
 
 def load(path: str, target: str) -> Any:

@@ -337,8 +337,9 @@ class _Checker:
 
     def element(self, pointer: GlobalPtr) -> None:
         """Check a pointer into an array."""
-        is_whole = self.stage is Stage.FRONTEND and bool(pointer.array.parts)
-        _need(pointer.array in self.arrays or is_whole, "a pointer into an unknown array", pointer)
+        array = pointer.array
+        is_whole = self.stage is Stage.FRONTEND and (bool(array.parts) or array.words in self.arrays)
+        _need(array in self.arrays or is_whole, "a pointer into an unknown array", pointer)
         _need(pointer.type == _pointed(pointer), "a pointer of another type than the array", pointer)
         if not pointer.is_flat:
             _need(len(pointer.indices) == pointer.array.ndim, "another number of indices than axes", pointer)

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ....transpiler.backend.languages.glsl.float_controls import NO_CONTRACTION
 from ....transpiler.backend.module.interface import SourceFile
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...loading import loader
@@ -26,6 +27,7 @@ from ...store.binaries import Request, find_or_make
 from ...store.compiler_files import file_identity, find_program
 from ...store.stats import COUNTS
 from ...store.store import Store
+from .rounding import rounded_as_written
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -216,6 +218,8 @@ class Glslang:
         module = self._by_waiting(file) if path is None and not flags else None
         if module is None:
             module = self._by_new_process(file, kernel, path, flags)
+        if NO_CONTRACTION in file.text:
+            module = rounded_as_written(module)
         if self._validate:
             self._check(module, file, kernel)
         return module

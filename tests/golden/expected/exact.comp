@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan c80ba9c4, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 9f60cac0, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -7,6 +7,8 @@
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
+// each operation of floats is rounded as it is written, by NoContraction in SPIR-V
+#pragma shadesmith no_contraction
 // DenormPreserve: subnormal numbers are preserved
 spirv_execution_mode(capabilities = [4464], 4459, 32);
 // SignedZeroInfNanPreserve: -0.0, infinity and NaN are preserved

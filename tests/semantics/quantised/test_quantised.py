@@ -300,3 +300,21 @@ def test_an_archive_holds_the_words_and_not_the_field(target: str, tmp_path: obj
     loaded = ti.aot.load(f"{tmp_path}/m.tcm")
     loaded.kernels["store"](7)
     assert loaded.fields["out"].to_numpy().tolist() == [707, 806, 905, 1004]
+
+
+@pytest.mark.one_target
+def test_debug_tells_of_overflow_in_a_kernel_with_packed_numbers(target: str, capfd: pytest.CaptureFixture[str]) -> None:
+    ti.init(arch=getattr(ti, target), debug=True)
+    (x,) = packed(quant.int(5))
+
+    @ti.kernel
+    def store(a: ti.i32):
+        for i in x:
+            x[i] = a + i
+
+    store(3)
+    assert x.to_numpy().tolist() == [3, 4, 5, 6]
+    store(2**31 - 1)
+    ti.sync()
+    assert x.to_numpy().tolist() == [-1, 0, 1, 2]
+    assert "Addition overflow detected" in capfd.readouterr().err

@@ -21,7 +21,7 @@ from ..languages.common.one_line import COLUMNS, INDENT
 from ..languages.common.symbols import Symbols
 from ..languages.common.syntax import extensions, helper_identifiers, helpers_source
 from ..languages.glsl.float_controls import EXTENSION as FLOAT_CONTROLS
-from ..languages.glsl.float_controls import execution_modes
+from ..languages.glsl.float_controls import execution_modes, rounding
 from ..layout.accessors import UsedMemory, definitions
 from ..layout.declarations import Declaration, has_matrix, has_vector
 from ..layout.task_memory import pointers_of
@@ -124,7 +124,7 @@ class FileAssembler:
             "constants": _constants([] if context.in_sections else blocks, lanes, printed),
             "named_constants": self._named_constants(used),
             "extensions": self._extensions(functions, printed),
-            "modes": self._modes(),
+            "modes": [*self._rounding(), *self._modes()],
             "references": layout.references,
             "members": self.members,
             "by_pointer": context.by_pointer,
@@ -176,6 +176,11 @@ class FileAssembler:
         names += extensions(self.language, self.types, keys)
         names += [FLOAT_CONTROLS] if self._modes() else []
         return list(dict.fromkeys(names))
+
+    def _rounding(self) -> list[str]:
+        """Return the line by which drivers round each operation of floats."""
+        is_exact = self.context.target.exact and not self.language.has_pointers
+        return rounding(self.layout.usage.types) if is_exact else []
 
     def _modes(self) -> list[str]:
         """Return the execution modes for floats, which are otherwise left to the driver."""

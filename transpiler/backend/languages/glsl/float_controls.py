@@ -1,6 +1,9 @@
-"""Execution modes for `fast_math=False`: subnormal numbers, -0.0, infinities and NaN, which SPIR-V leaves to drivers.
+"""`fast_math=False`: subnormal numbers, -0.0, infinities, NaN and the rounding of each operation, which SPIR-V leaves to drivers.
 
 In: the types of a kernel's values and the execution modes of a device. Out: lines of GLSL that enable them.
+
+GLSL has no switch for the rounding of all operations. `precise` reaches those that lead to a variable, not what becomes an
+integer, a comparison or an argument. So a source says it by a pragma, and shadesmith decorates its SPIR-V.
 Source: SPIR-V specification, section 3.6 (execution modes); GL_EXT_spirv_intrinsics.
 """
 
@@ -17,6 +20,16 @@ MODES: dict[str, tuple[int, int, str]] = {
     "SignedZeroInfNanPreserve": (4466, 4461, "-0.0, infinity and NaN are preserved"),
 }
 """Name in SPIR-V -> number of the capability, number of the mode, meaning."""
+
+NO_CONTRACTION = "#pragma shadesmith no_contraction"
+"""A line of a source all of whose operations of floats get `NoContraction` in SPIR-V."""
+
+
+def rounding(types: Iterable[Type]) -> list[str]:
+    """Return the line by which each operation is rounded as it is written, if there are floats in `types`."""
+    if not any(scalar.is_float for type in types for scalar in scalars_of(type)):
+        return []
+    return ["// each operation of floats is rounded as it is written, by NoContraction in SPIR-V", NO_CONTRACTION]
 
 
 def execution_modes(types: Iterable[Type], offered: frozenset[str]) -> list[str]:
