@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from .arrays import ArrayInfo, contents, field_lines, sparse_lines
 from .dialects import DIALECTS, draw_policy
 from .odd_forms import offset_lines
+from .rare_forms import RareForms
 from .scalars import INTEGERS, NUMPY, REALS, Value, edge, is_real, real
 from .tensors import LIMIT, SHAPES
-from .rare_forms import RareForms
 
 
 @dataclass

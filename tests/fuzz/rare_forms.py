@@ -21,7 +21,13 @@ class RareForms(UserForms):
     def rare_parts(self) -> list[Part]:
         """Return the parts of a program: none of every second one."""
         before, self.random = self.random, random.Random(f"rare parts of {self.dialect.name} {self.seed}")
-        makers: list[Callable[[], Part]] = [self.objects, self.packed, self.packed_rows, self.whole_arguments, self.scattered]
+        makers: list[Callable[[], Part]] = [
+            self.objects,
+            self.packed,
+            self.packed_rows,
+            self.whole_arguments,
+            self.scattered,
+        ]
         makers += [self.chosen_when_compiled, self.reduced_in_functions]
         if self.dialect.name != "taichi":
             makers.append(self.roundings)
@@ -52,7 +58,11 @@ class RareForms(UserForms):
             part.launches.append(f"{name} = Object({size}, {self.random.choice((0, 1, -3, 7, 100))})")
             self.filled(part, f"{name}.x", type, (size,))
         steps = [f"{name}.step({self.random.choice((0, 2, 5, 40))})" for name in objects]
-        takes = [f"{objects[0]}.take({objects[1]})", f"{objects[1]}.take({objects[0]})", f"{objects[0]}.take({objects[0]})"]
+        takes = [
+            f"{objects[0]}.take({objects[1]})",
+            f"{objects[1]}.take({objects[0]})",
+            f"{objects[0]}.take({objects[0]})",
+        ]
         order = [*steps, *takes, *steps]
         self.random.shuffle(order)
         part.launches += order
@@ -86,7 +96,10 @@ class RareForms(UserForms):
             kind = self.random.choice(("own", "other", "atomic"))
             where = {"own": "i", "other": f"{n - 1} - i", "atomic": f"i % {self.random.randint(1, n)}"}[kind]
             operator = self.random.choice(("+=", "-=", "^=", "|=")) if kind == "atomic" else "="
-            part.head += [f"    for i in range({n}):", f"        {name}[{where}] {operator} {self.expression([i], 'i32')}"]
+            part.head += [
+                f"    for i in range({n}):",
+                f"        {name}[{where}] {operator} {self.expression([i], 'i32')}",
+            ]
         part.head += ["", "", "@ti.kernel", "def unpack():", f"    for i in range({n}):"]
         values = [i]
         for k, name in enumerate(names):
@@ -182,7 +195,13 @@ class RareForms(UserForms):
         x, i, k, c = Value("x", type), Value("i", "i32", float(n)), Value("k", "i32", 8.0), Value("CH_K", "i32")
         part.head += [f"CH_K = {self.random.choice((0, 3, -7, 1000))}", f"ch_x = ti.field(ti.{type}, shape={n})"]
         for name in ("ch_f", "ch_g"):
-            part.head += ["", "", "@ti.func", f"def {name}(x, i, k):", f"    return {self.expression([x, i, k, c], type)}"]
+            part.head += [
+                "",
+                "",
+                "@ti.func",
+                f"def {name}(x, i, k):",
+                f"    return {self.expression([x, i, k, c], type)}",
+            ]
         part.head += [
             "", "", "@ti.kernel", "def choose(f: ti.template(), k: ti.template(), deep: ti.template()):", "    for i in ch_x:",
             "        x = ch_x[i]", "        if ti.static(k > 1):", "            x = f(x, i, k)", "        elif ti.static(deep):",
@@ -200,7 +219,12 @@ class RareForms(UserForms):
         """Sums and extrema of a loop inside a function, which a kernel calls in its iterations, and of variables of a kernel."""
         part, type, n = Part(), self.number_type(), self.random.choice((8, 65))
         sums = self.number_type(32)
-        x, j, i, low = Value("x", type), Value("j", "i32", float(n)), Value("i", "i32", float(n)), Value("low", "i32", float(n))
+        x, j, i, low = (
+            Value("x", type),
+            Value("j", "i32", float(n)),
+            Value("i", "i32", float(n)),
+            Value("low", "i32", float(n)),
+        )
         operator = self.random.choice((*KEEPING, "min", "max"))
 
         def change(made: str) -> str:
@@ -212,7 +236,10 @@ class RareForms(UserForms):
             "    for j in range(low, high):", "        x = a[j]",
         ]  # fmt: skip
         if self.chance(0.5):
-            part.head += [f"        if {self.test([x, j, low])}:", f"            {self.random.choice(('continue', 'break', 'low += 1'))}"]
+            part.head += [
+                f"        if {self.test([x, j, low])}:",
+                f"            {self.random.choice(('continue', 'break', 'low += 1'))}",
+            ]
         part.head += [
             f"        {change(self.expression([x, j], sums))}", "    return s",
             "", "", "@ti.kernel", f"def reduce_parts() -> ti.{sums}:", f"    for i in range({n}):",

@@ -17,7 +17,8 @@ from .spirv import HEADER_WORDS
 from .spirv_words import Decoration, Op
 
 OPERATIONS = frozenset(
-    {Op.F_NEGATE, Op.F_ADD, Op.F_SUB, Op.F_MUL, Op.F_DIV, Op.F_REM, Op.F_MOD, *range(Op.VECTOR_TIMES_SCALAR, Op.DOT + 1)}
+    (Op.F_NEGATE, Op.F_ADD, Op.F_SUB, Op.F_MUL, Op.F_DIV, Op.F_REM, Op.F_MOD)
+    + tuple(range(Op.VECTOR_TIMES_SCALAR, Op.DOT + 1))
 )
 ANNOTATIONS = frozenset({Op.DECORATE, Op.MEMBER_DECORATE})
 

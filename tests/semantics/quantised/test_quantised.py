@@ -303,7 +303,9 @@ def test_an_archive_holds_the_words_and_not_the_field(target: str, tmp_path: obj
 
 
 @pytest.mark.one_target
-def test_debug_tells_of_overflow_in_a_kernel_with_packed_numbers(target: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_debug_tells_of_overflow_in_a_kernel_with_packed_numbers(
+    target: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     ti.init(arch=getattr(ti, target), debug=True)
     (x,) = packed(quant.int(5))
 

@@ -1,9 +1,9 @@
-"""`fast_math=False`: subnormal numbers, -0.0, infinities, NaN and the rounding of each operation, which SPIR-V leaves to drivers.
+"""`fast_math=False`: what SPIR-V leaves to drivers. Subnormal numbers, -0.0, infinities, NaN, the rounding of each operation.
 
 In: the types of a kernel's values and the execution modes of a device. Out: lines of GLSL that enable them.
 
-GLSL has no switch for the rounding of all operations. `precise` reaches those that lead to a variable, not what becomes an
-integer, a comparison or an argument. So a source says it by a pragma, and shadesmith decorates its SPIR-V.
+GLSL has no switch for the rounding of all operations. `precise` reaches those that lead to a variable, not what becomes
+an integer, a comparison or an argument. So a source says it by a pragma, and shadesmith decorates its SPIR-V.
 Source: SPIR-V specification, section 3.6 (execution modes); GL_EXT_spirv_intrinsics.
 """
 
