@@ -1,4 +1,4 @@
-"""`fast_math=False`: what SPIR-V leaves to drivers. Subnormal numbers, -0.0, infinities, NaN, the rounding of each operation.
+"""`fast_math=False`: subnormal numbers, -0.0, infinities, NaN and roundings, which SPIR-V leaves to drivers.
 
 In: the types of a kernel's values and the execution modes of a device. Out: lines of GLSL that enable them.
 
