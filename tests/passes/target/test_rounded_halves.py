@@ -47,3 +47,27 @@ def test_sources() -> None:
     lines = [line for line in text.splitlines() if "wide(i, 0) =" in line or "back(i) =" in line]
     assert "rounded_half(" in lines[0] and "rounded_half(" not in lines[1]
     assert "rounded_half" not in convert.source(*arguments, arch=ti.cuda)
+
+
+@ti.kernel(fast_math=False)
+def choose(h: ti.types.ndarray(ti.f16, 1), wide: ti.types.ndarray(ti.f32, 1)):
+    for i in h:
+        x = ti.cast(h[i], ti.f32)
+        wide[i] = ti.cast(ti.cast(x * 1.0001, ti.f16) if h[i] > 1.0 else ti.cast(x * 0.9997, ti.f16), ti.f32) * 3.0
+
+
+def test_what_a_branch_gives_is_rounded(target: str) -> None:
+    ti.init(arch=getattr(ti, {"c": "cpu"}.get(target, target)), log_level=ti.ERROR)
+    h, wide = ti.ndarray(ti.f16, len(VALUES)), ti.ndarray(ti.f32, len(VALUES))
+    h.from_numpy(VALUES)
+    choose(h, wide)
+    x = VALUES.astype(np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = np.where(VALUES > 1, x * np.float32(1.0001), x * np.float32(0.9997)).astype(np.float16)
+        np.testing.assert_array_equal(wide.to_numpy(), scaled.astype(np.float32) * 3)
+
+
+def test_the_source_of_a_branch() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    text = choose.source(ti.ndarray(ti.f16, 3), ti.ndarray(ti.f32, 3), arch=ti.vulkan)
+    assert text.split("void task", 1)[1].count("rounded_half(") == 2

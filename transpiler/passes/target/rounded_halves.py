@@ -11,7 +11,7 @@ in between; what is stored in memory is rounded. Roots, quotients and functions 
 from __future__ import annotations
 
 from ...ir.builder import Builder
-from ...ir.nodes import Statement, map_operands, operands, walk
+from ...ir.nodes import Statement, blocks, map_operands, operands, walk
 from ...ir.statements import Cast, GlobalStore, Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, element_of, f16
@@ -26,8 +26,11 @@ def rounded_halves(kernel: Kernel, context: PassContext) -> bool:
     """Add a rounding after each such number, for its uses but stores."""
     if not context.capabilities.skips_roundings:
         return False
-    users = [s for root in kernel.roots() for s in walk(root) if not isinstance(s, GlobalStore)]
+    statements = [s for root in kernel.roots() for s in walk(root)]
+    users = [s for s in statements if not isinstance(s, GlobalStore)]
+    branches = [block for s in statements for block in blocks(s) if block.result is not None and _is_wide(block.result)]
     wide = {operand for user in users for operand in operands(user) if _is_wide(operand)}
+    wide |= {block.result for block in branches if block.result is not None}
     rounded: dict[Statement, Statement] = {}
 
     def add_rounding(builder: Builder, number: Statement) -> None:
@@ -38,6 +41,8 @@ def rounded_halves(kernel: Kernel, context: PassContext) -> bool:
         surround(root, after=add_rounding)
     for user in users if wide else ():
         map_operands(user, lambda operand: rounded.get(operand, operand))
+    for block in branches:
+        block.result = rounded.get(block.result, block.result) if block.result is not None else None
     return bool(wide)
 
 
