@@ -269,17 +269,17 @@ class RareForms(UserForms):
             ))  # fmt: skip
 
         part.head += [
-            f"ro_x = ti.field(ti.{type}, shape={n})", f"ro_y = ti.field(ti.{type}, shape={n})", f"ro_to = ti.Vector.field(4, ti.{bits}, shape={n})",
+            f"rd_x = ti.field(ti.{type}, shape={n})", f"rd_y = ti.field(ti.{type}, shape={n})", f"rd_to = ti.Vector.field(4, ti.{bits}, shape={n})",
             "", "", "@ti.func", "def rounded(a, b):", f"    return {self.random.choice(('a * b + 1.0', 'a - b * b', '(a + b) - a', 'a * 0.1 - b'))}",
-            "", "", "@ti.kernel", "def round_all():", "    for i in ro_x:", "        x, y = ro_x[i], ro_y[i]",
-            f"        ro_to[i][0] = ti.bit_cast(ti.cast({number(3)}, ti.{type}), ti.{bits})", f"        ro_to[i][1] = {number(2)} < {number(2)}",
-            f"        ro_to[i][2] = ti.cast({number(2)} * 1000.0, ti.i32)", f"        s = ti.cast(0.0, ti.{type})",
+            "", "", "@ti.kernel", "def round_all():", "    for i in rd_x:", "        x, y = rd_x[i], rd_y[i]",
+            f"        rd_to[i][0] = ti.bit_cast(ti.cast({number(3)}, ti.{type}), ti.{bits})", f"        rd_to[i][1] = {number(2)} < {number(2)}",
+            f"        rd_to[i][2] = ti.cast({number(2)} * 1000.0, ti.i32)", f"        s = ti.cast(0.0, ti.{type})",
             f"        for k in range({self.random.randint(1, 4)}):", f"            s += {number(2)}", f"            if s > {number(1)}:",
-            f"                s -= {number(1)}", f"        ro_to[i][3] = ti.bit_cast(s, ti.{bits})",
+            f"                s -= {number(1)}", f"        rd_to[i][3] = ti.bit_cast(s, ti.{bits})",
         ]  # fmt: skip
-        for name in ("ro_x", "ro_y"):
+        for name in ("rd_x", "rd_y"):
             numbers = [round(self.random.uniform(-4, 4), 5) for _ in range(n)]
             part.launches.append(f"{name}.from_numpy(np.array({numbers}, np.float{type[1:]}))")
         part.launches.append("round_all()")
-        part.result("ro_to", "ro_to.to_numpy()")
+        part.result("rd_to", "rd_to.to_numpy()")
         return part

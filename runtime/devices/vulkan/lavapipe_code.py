@@ -16,7 +16,7 @@ In: the SPIR-V of a compute shader. Out: SPIR-V that lavapipe runs right, or tha
    `while (true) { a *= 1.5; if (a > 4.0) break; a += 1.0; }`). So such a loop gets a condition, which always holds.
 6. It decides whether a loop is left at once by the number before the first iteration, although the loop has changed it
    (22.3.6: `int w = 0; while (w < 3) { w += 1; if (w == 0) break; }` ends in its first iteration). So a condition under
-   which a loop is left in its middle is compared with one that it does not know.
+   which a loop is left in its middle, by `break` or `return`, is compared with one that it does not know.
 
 Source: SPIR-V Specification 1.6, sections 2.4 (logical layout) and 3 (binary form).
 """
@@ -205,14 +205,19 @@ def _end_endless_loops(module: _Module, limits: int) -> None:
 
 
 def _hide_breaks(module: _Module, limits: int) -> None:
-    """Compare each condition before a `break` with whether the first word of the buffer is 0, which it never is."""
+    """Compare each condition of a way out of a loop with whether the first word of the buffer is 0, which it never is."""
     blocks = _blocks(module.functions)
-    merges = {i[1] for i in module.functions if i[0] & 0xFFFF == Op.LOOP_MERGE}
-    breaks = {label for label, block in blocks.items() if any(i[1] in merges for i in block if i[0] == _BRANCH)}
-    for block in blocks.values():
+    loops = [i for i in module.functions if i[0] & 0xFFFF == Op.LOOP_MERGE]
+    merges, again = {i[1] for i in loops}, {i[2] for i in loops}
+    inside: list[int] = []
+    for label, block in blocks.items():
+        inside = inside[: inside.index(label)] if label in inside else inside
+        inside += [i[1] for i in block if i[0] & 0xFFFF == Op.LOOP_MERGE]
         place = _place(block, Op.SELECTION_MERGE)
-        branch = block[place + 1] if place >= 0 else [0]
-        if branch[0] & 0xFFFF != Op.BRANCH_CONDITIONAL or breaks.isdisjoint(branch[2:4]):
+        branch = block[place + 1] if inside and place >= 0 else [0]
+        if branch[0] & 0xFFFF != Op.BRANCH_CONDITIONAL:
+            continue
+        if not any(_leaves(target, block[place][1], blocks, merges, again) for target in branch[2:4]):
             continue
         never, comparison = _compared_with_zero(module, limits, Op.I_EQUAL)
         hidden = module.new_id()
@@ -220,6 +225,24 @@ def _hide_breaks(module: _Module, limits: int) -> None:
         block[place:place] = [*comparison, different]
         branch[1] = hidden
     module.functions = [instruction for block in blocks.values() for instruction in block]
+
+
+def _leaves(label: int, end: int, blocks: dict[int, list[list[int]]], merges: set[int], again: set[int]) -> bool:
+    """Return whether a branch of a selection ends with `break` or `return`.
+
+    label: of its first block. end: of the block where the selection ends. merges, again: of those where loops end, and
+    where they go on.
+    """
+    while label != end and label not in again:
+        if label in merges:
+            return True
+        block = blocks[label]
+        while inner := next((i[1] for i in block if i[0] & 0xFFFF in (Op.LOOP_MERGE, Op.SELECTION_MERGE)), None):
+            block = blocks[inner]
+        if any(i[0] & 0xFFFF in (Op.RETURN, Op.RETURN_VALUE) for i in block):
+            return True
+        label = next((i[1] for i in block if i[0] == _BRANCH), end)
+    return False
 
 
 def _compared_with_zero(module: _Module, limits: int, relation: int) -> tuple[int, list[list[int]]]:

@@ -96,22 +96,34 @@ def test_endless_loops_are_left_in_their_middle(target: str, name: str, define_k
 CONDITIONS = ["0 == w", "w == 0", "w < 1", "1 > w", "w != 1", "w == 2", "w >= 3", "w == 7", "w == 0 or x[i] > 5"]
 
 
+WAYS = {
+    "break": ["if C:", "    break"],
+    "after a branch": ["if C:", "    if x[i] > 3:", "        t += 5", "    break"],
+    "after a loop": ["if C:", "    for q in range(x[i] % 3):", "        t += 5", "    break"],
+    "in else": ["if not (C):", "    t += 7", "else:", "    t += 1", "    break"],
+    "in elif": ["if x[i] > 100:", "    t += 1", "elif C:", "    break"],
+    "in a branch": ["if x[i] >= 0:", "    if C:", "        break", "    t += 2"],
+    "return": ["if C:", "    return t * 7"],
+    "return after a branch": ["if C:", "    if x[i] > 3:", "        t += 5", "    return t * 7"],
+    "return in else": ["if C:", "    t += 1", "else:", "    return t"],
+}
+"""How a loop is left in its middle under the condition C."""
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("condition", CONDITIONS)
-def test_conditions_in_the_middle_of_a_loop_see_its_variables(target: str, condition: str, define_kernel: Any) -> None:
+def test_conditions_in_the_middle_of_a_loop_see_its_variables(
+    target: str, way: str, condition: str, define_program: Any
+) -> None:
     """lavapipe evaluated some of them with what the variable was before the loop."""
     x, o = ti.field(ti.i32, 11), ti.field(ti.i32, 11)
     x.from_numpy(np.arange(11, dtype=np.int32))
-    body = [
-        "t = x[i]",
-        "w = 0",
-        "while w < 3:",
-        "    w += 1",
-        f"    if {condition}:",
-        "        break",
-        "    t += 10 + w",
-    ]
-    code = "\n".join(["for i in range(11):", *(f"    {line}" for line in (*body, "o[i] = t * 100 + w"))])
-    define_kernel("\n".join(["def leave():", *(f"    {line}" for line in code.splitlines()), ""]), x=x, o=o)()
+    lines = [line.replace("C", condition) for line in WAYS[way]]
+    loop = ["t = x[i]", "w = 0", "while w < 3:", "    w += 1", *(f"    {line}" for line in (*lines, "t += 10 + w"))]
+    function = ["def left(i):", *(f"    {line}" for line in (*loop, "return t * 100 + w"))]
+    kernel = ["def leave():", "    for i in range(11):", "        o[i] = left(i)"]
+    define_program("\n".join(["@ti.func", *function, "@ti.kernel", *kernel, ""]), x=x, o=o)["leave"]()
     expected = np.zeros(11, np.int32)
-    exec(code, {"x": np.arange(11), "o": expected})
+    exec("\n".join([*function, *kernel, "leave()"]), {"x": np.arange(11), "o": expected})
     np.testing.assert_array_equal(o.to_numpy(), expected)
