@@ -205,7 +205,7 @@ def _end_endless_loops(module: _Module, limits: int) -> None:
 
 
 def _hide_breaks(module: _Module, limits: int) -> None:
-    """Compare each condition of a way out of a loop with whether the first word of the buffer is 0, which it never is."""
+    """Compare each condition of a way out of a loop with whether the first word of the buffer is 0: it never is."""
     blocks = _blocks(module.functions)
     loops = [i for i in module.functions if i[0] & 0xFFFF == Op.LOOP_MERGE]
     merges, again = {i[1] for i in loops}, {i[2] for i in loops}
