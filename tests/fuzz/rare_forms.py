@@ -39,7 +39,7 @@ class RareForms(UserForms):
         """Two or three objects of one class, with numbers, sizes and fields of their own; kernels and functions are methods."""
         part, type = Part(), self.number_type()
         sizes = self.random.sample((3, 8, 17, 33), self.random.choice((2, 3)))
-        x, i, k = Value("x", type), Value("i", "i32", 33.0), Value("self.k", "i32")
+        x, i, k = Value("x", type), Value("i", "i32", 33.0), Value("ti.cast(self.k, ti.i32)", "i32")
         operator = self.random.choice(KEEPING)
         part.head += [
             "@ti.data_oriented", "class Object:", "    def __init__(self, n, k):", "        self.n, self.k = n, k",
@@ -192,7 +192,7 @@ class RareForms(UserForms):
     def chosen_when_compiled(self) -> Part:
         """A kernel with template arguments, numbers of the module and functions as arguments: each choice is another kernel."""
         part, type, n = Part(), self.number_type(), self.random.choice((6, 35))
-        x, i, k, c = Value("x", type), Value("i", "i32", float(n)), Value("k", "i32", 8.0), Value("CH_K", "i32")
+        x, i, k, c = Value("x", type), Value("i", "i32", float(n)), Value("ti.cast(k, ti.i32)", "i32", 8.0), Value("ti.cast(CH_K, ti.i32)", "i32")
         part.head += [f"CH_K = {self.random.choice((0, 3, -7, 1000))}", f"ch_x = ti.field(ti.{type}, shape={n})"]
         for name in ("ch_f", "ch_g"):
             part.head += [
@@ -205,7 +205,7 @@ class RareForms(UserForms):
         part.head += [
             "", "", "@ti.kernel", "def choose(f: ti.template(), k: ti.template(), deep: ti.template()):", "    for i in ch_x:",
             "        x = ch_x[i]", "        if ti.static(k > 1):", "            x = f(x, i, k)", "        elif ti.static(deep):",
-            "            for j in ti.static(range(3)):", "                x += f(x, j, k) if ti.static(j != 1) else ti.cast(CH_K, ti.i8)",
+            "            for j in ti.static(range(3)):", "                x += f(x, ti.cast(j, ti.i32), k) if ti.static(j != 1) else ti.cast(CH_K, ti.i8)",
             "        else:", f"            x = {self.expression([x, i], type)}", f"        ch_x[i] = x if {self.test([x, i])} else f(x, i, k)",
         ]  # fmt: skip
         self.filled(part, "ch_x", type, (n,))
