@@ -192,7 +192,12 @@ class RareForms(UserForms):
     def chosen_when_compiled(self) -> Part:
         """A kernel with template arguments, numbers of the module and functions as arguments: each choice is another kernel."""
         part, type, n = Part(), self.number_type(), self.random.choice((6, 35))
-        x, i, k, c = Value("x", type), Value("i", "i32", float(n)), Value("ti.cast(k, ti.i32)", "i32", 8.0), Value("ti.cast(CH_K, ti.i32)", "i32")
+        x, i, k, c = (
+            Value("x", type),
+            Value("i", "i32", float(n)),
+            Value("ti.cast(k, ti.i32)", "i32", 8.0),
+            Value("ti.cast(CH_K, ti.i32)", "i32"),
+        )
         part.head += [f"CH_K = {self.random.choice((0, 3, -7, 1000))}", f"ch_x = ti.field(ti.{type}, shape={n})"]
         for name in ("ch_f", "ch_g"):
             part.head += [

@@ -36,8 +36,8 @@ from .instance import (
     version_text,
 )
 from .labels import Labels
-from .lavapipe import LoopLimits
-from .lavapipe_faults import ShaderFaults
+from .lavapipe.faults import ShaderFaults
+from .lavapipe.limits import LoopLimits
 from .memory import Memory, VulkanAllocation, local_bytes
 from .program import Builder, VulkanProgram
 from .queue import Queue

@@ -27,7 +27,7 @@ from .glslang import Glslang
 from .images import DescriptorSets, VulkanTexture
 from .instance import Adapter, Api
 from .labels import Labels
-from .lavapipe import LoopLimits
+from .lavapipe.limits import LoopLimits
 from .memory import Memory
 from .queue import Queue
 from .statistics import read_statistics

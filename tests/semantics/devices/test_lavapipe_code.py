@@ -13,7 +13,7 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.runtime.devices.vulkan.glslang import Glslang
-from shadesmith.runtime.devices.vulkan.lavapipe_code import for_lavapipe
+from shadesmith.runtime.devices.vulkan.lavapipe.code import for_lavapipe
 from shadesmith.runtime.devices.vulkan.spirv import reflect
 
 KERNELS = [name for name in golden_kernels.KERNELS if name not in golden_kernels.RECURSIVE]

@@ -1,8 +1,8 @@
 """Reports loops that a driver would end early: lavapipe (Mesa 22.3) silently ends loops after 65,535 iterations.
 
 Its counter is shared by all loops of 8 threads. The device finds out whether that happened
-(`runtime/devices/vulkan/lavapipe.py`) and raises an error, which names the task. This pass adds where: a loop with a
-known trip count is reported when it is compiled; under `debug` every iteration of a thread is counted, and one that
+(`devices/vulkan/lavapipe/limits.py`) and raises an error, which names the task. This pass adds where: a loop with
+a known trip count is reported when it is compiled; under `debug` every iteration of a thread is counted, and one that
 comes near the limit stops with an assertion:
 
     for k in range(n):     ->    for k in range(n):

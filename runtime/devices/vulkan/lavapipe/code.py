@@ -27,9 +27,9 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 
-from ....transpiler.lazy_dataclasses import dataclass
-from .spirv import HEADER_WORDS, MAGIC
-from .spirv_words import MODES, Decoration, Op
+from .....transpiler.lazy_dataclasses import dataclass
+from ..spirv import HEADER_WORDS, MAGIC
+from ..spirv_words import MODES, Decoration, Op
 
 LIMIT_SET = 1
 """Number of the descriptor set with the buffer; textures have set 0."""

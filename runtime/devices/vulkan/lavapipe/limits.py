@@ -1,6 +1,6 @@
 """Reports loops that lavapipe ended: it stops all loops of a thread after 65,535 iterations together, and says nothing.
 
-Shaders are changed as `lavapipe_code` describes; they write to one buffer, which the host looks at after each wait. So
+Shaders are changed as `code.py` describes; they write to one buffer, which the host looks at after each wait. So
 no launch pays for a count, and sources, edits and archives are the same as on other devices, which have none of this.
 """
 
@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Any
 from zlib import crc32
 
-from ....transpiler.errors import TaichiRuntimeError
-from .capabilities import LLVMPIPE_LOOP_LIMIT
-from .instance import Api
-from .lavapipe_code import LIMIT_SET, for_lavapipe
-from .memory import Memory
+from .....transpiler.errors import TaichiRuntimeError
+from ..capabilities import LLVMPIPE_LOOP_LIMIT
+from ..instance import Api
+from ..memory import Memory
+from .code import LIMIT_SET, for_lavapipe
 
 ITERATIONS = 2
 """How often shaders try to loop in the end."""

@@ -13,10 +13,10 @@ import platform
 from collections.abc import Sequence
 from functools import cache
 
-from ....transpiler.errors import TaichiRuntimeError
-from ...store.store import Store
-from ..host.compiler import find_compiler
-from ..host.kernel_signals import Starting, add_driver, attention, raise_errors
+from .....transpiler.errors import TaichiRuntimeError
+from ....store.store import Store
+from ...host.compiler import find_compiler
+from ...host.kernel_signals import Starting, add_driver, attention, raise_errors
 
 
 class ShaderFaults:
