@@ -218,10 +218,12 @@ class Statements:
         """Names declared within the context are free after it, and expressions shortened there are whole again."""
         self.shortened.append([])
         first, self.first = self.first, None
-        with self.names.scope():
-            yield
+        self.names.open_scope()
+        yield
+        self.names.close_scope()
         self.first = first
-        self.e.rendered.update(reversed(self.shortened.pop()))
+        if shortened := self.shortened.pop():
+            self.e.rendered.update(reversed(shortened))
 
     def block(self, block: Block) -> None:
         """Print every statement of a block, and what was left out between them."""

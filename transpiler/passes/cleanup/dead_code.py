@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ...ir.nodes import Block, Effect, Statement, blocks, count_uses, operands, walk_blocks
+from ...ir.nodes import Block, Effect, Statement, blocks, count_uses, operands
 from ...ir.remarks import remark_dropped_task
 from ...ir.statements import If, LocalLoad, RangeFor, StructFor
 from ...ir.tasks import Kernel
@@ -109,12 +109,14 @@ def _has_outside_effect(statement: Statement) -> bool:
     """Return whether a statement with blocks may have an effect outside them."""
     if not isinstance(statement, STRUCTURAL) and statement.EFFECT:
         return True
-    return any(
-        inner.EFFECT & (Effect.WRITE | Effect.CONTROL) and not isinstance(inner, STRUCTURAL)
-        for block in blocks(statement)
-        for outer in walk_blocks(block)
-        for inner in reversed(outer.statements)  # most end with a store
-    )
+    pending = blocks(statement)
+    while pending:
+        for inner in reversed(pending.pop().statements):  # most end with a store
+            if inner.EFFECT & (Effect.WRITE | Effect.CONTROL) and not isinstance(inner, STRUCTURAL):
+                return True
+            if inner.BLOCKS:
+                pending += blocks(inner)
+    return False
 
 
 def _is_empty(statement: Statement) -> bool:

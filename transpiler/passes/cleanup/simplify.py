@@ -40,6 +40,8 @@ from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter, Rule
 from .literals import cast_of_elements, scaled_diagonal, with_number
 
+EXITS = (Break, Continue, Return)
+
 
 def simplify(kernel: Kernel, context: PassContext) -> bool:
     """Apply local identities, and remove unreachable branches and statements."""
@@ -52,6 +54,8 @@ class _Simplifier(Rewriter):
         self.fast_math = context.options.fast_math
         self.explains = context.options.why_comments
         self.explained = False
+        self.has_exits = False
+        """Whether a statement so far is a break, continue or return."""
 
     def run(self, kernel: Kernel) -> bool:
         top = list(kernel.body.statements) if self.explains else []
@@ -77,7 +81,7 @@ class _Simplifier(Rewriter):
     def block(self, block: Block) -> None:
         """Rewrite a block; drop statements after control leaves it."""
         super().block(block)
-        for position, statement in enumerate(block.statements[:-1]):
+        for position, statement in enumerate(block.statements[:-1] if self.has_exits else ()):
             if statement.EFFECT & Effect.CONTROL and _never_ends(statement):
                 del block.statements[position + 1 :]
                 self.changed = True
@@ -86,7 +90,7 @@ class _Simplifier(Rewriter):
 
 def _never_ends(statement: Statement) -> bool:
     """Return whether the statements after `statement` in its block are unreachable."""
-    if isinstance(statement, (Break, Continue, Return)):
+    if isinstance(statement, EXITS):
         return True
     if isinstance(statement, If) and statement.otherwise is not None:
         branches = (statement.then.statements, statement.otherwise.statements)
@@ -163,6 +167,12 @@ def _is_empty_range(loop: RangeFor, axis: int) -> bool:
     if not (isinstance(begin, Const) and isinstance(end, Const) and isinstance(step, Const)):
         return False
     return begin.value >= end.value if step.value > 0 else begin.value <= end.value
+
+
+def _exit(rewriter: Rewriter, statement: Statement) -> Statement | None:
+    assert isinstance(rewriter, _Simplifier)
+    rewriter.has_exits = True
+    return None
 
 
 def _struct_for(rewriter: Rewriter, loop: Statement) -> Statement | None:
@@ -472,6 +482,7 @@ RULES: dict[type[Statement], Rule] = {
     While: _while,
     RangeFor: _range_for,
     StructFor: _struct_for,
+    **dict.fromkeys(EXITS, _exit),
     Cast: _cast,
     MatrixElement: _matrix_element,
     MatrixInit: _matrix_init,

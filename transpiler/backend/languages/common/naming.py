@@ -137,13 +137,21 @@ class Names:
     @contextmanager
     def scope(self) -> Iterator[None]:
         """Names declared within the context are free again after it."""
-        self.scopes.append([])
+        self.open_scope()
         try:
             yield
         finally:
-            for name in self.scopes.pop():
-                del self.used[name]
-                self._free(name)
+            self.close_scope()
+
+    def open_scope(self) -> None:
+        """Start a scope; see `scope`."""
+        self.scopes.append([])
+
+    def close_scope(self) -> None:
+        """End the innermost scope."""
+        for name in self.scopes.pop():
+            del self.used[name]
+            self._free(name)
 
     def _free(self, name: str) -> None:
         """Record that a name may be free again."""
