@@ -80,6 +80,8 @@ def gathered() -> tuple[Any, tuple[Any, ...]]:
 
 C = ("cpu",)
 STORE = "y(i) ="
+FAR_LOAD = {"cpu": "x((long)i + (1L << 40)) + 3", "vulkan": "x(i + 1500000000) + 3",
+            "cuda": "(x((long long)i + (1LL << 40))) + 3"}  # fmt: skip
 MIX = {"cpu": "(x(i) + 3) * 5 >> 2", "vulkan": "(x(i) + 3) * 5 >> 2", "cuda": "int((unsigned(x(i)) + 3) * 5) >> 2"}
 FAR = {"cpu": "y((long)i + (1L << 40)) =", "vulkan": "y(i + 1500000000) =", "cuda": "y((long long)i + (1LL << 40)) ="}
 HALF = {"cpu": "s += (float)(_Float16)(a(i, k) * b(k, j));",
@@ -127,7 +129,7 @@ SABOTAGED: dict[str, Sabotage] = {
     "an endless loop": Sabotage(compared.bits, STORE, {
         "cpu": at_start("for (volatile int q = 1; q; ) { }"),
         "vulkan": at_start("y(i) = 1; while (y(i) != 0) { y(i) = 2; }"),
-        "cuda": at_start("for (volatile int q = 1; q; ) { }"),
+        "cuda": at_start("while (*(volatile int *)&y(i) != 1 << 30) { }"),  # NVRTC drops a loop over a local volatile
     }, {"cpu": STOPPED, "vulkan": f"{STOPPED}|{ANY}|failed on copies", "cuda": STOPPED}),
     "a loop that is endless for one size": Sabotage(
         compared.bits, STORE, at_start("for (volatile int q = 1; q && args.x_n == 7; ) { }"), f"(?s){STOPPED}.*x \\(7,\\)", C),
@@ -135,7 +137,7 @@ SABOTAGED: dict[str, Sabotage] = {
     "output without end": Sabotage(
         compared.bits, STORE, at_start('extern int puts(const char *); while (x(0) + puts("sabotage") != -1e9) { }'), STOPPED, C),
     "a far store": Sabotage(compared.bits, STORE, FAR, {"cpu": CRASHED, "vulkan": f"{CRASHED}|{STOPPED}", "cuda": CRASHED}),
-    "a far load": Sabotage(compared.bits, "x(i) + 3", {k: v.replace("y(", "x(").replace(" =", " + 3") for k, v in FAR.items()},
+    "a far load": Sabotage(compared.bits, {"cpu": "x(i) + 3", "vulkan": "x(i) + 3", "cuda": "(x(i)) + 3"}, FAR_LOAD,
                            {"cpu": CRASHED, "vulkan": f"{CRASHED}|{STOPPED}|DIFFERS", "cuda": CRASHED}),
     "a null pointer": Sabotage(compared.bits, STORE, at_start("*(volatile int *)0 = i;"), CRASHED, ("cpu", "cuda")),
     "a freed pointer": Sabotage(
