@@ -57,6 +57,7 @@ from .control.overflow import overflow
 from .control.overflow_notices import overflow_notices
 from .control.packed_arrays import packed_arrays
 from .control.recursion import recursion
+from .control.row_lanes import row_lanes
 from .control.split_arrays import split_arrays
 from .control.trap_nan import trap_nan
 from .derivatives.forward_mode import forward_mode
@@ -159,6 +160,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     tidy_adjoints: (DERIVATIVE,),
     vector_lanes: (RangeFor,),
     lane_loops: (RangeFor,),
+    row_lanes: (RangeFor,),
     lane_whiles: (While,),
     short_vectors: (RangeFor,),
     operand_order: (Tensor,),
@@ -257,6 +259,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         expand_vectors,  # after the last cleanup, which would use the elements of a vector in place of the vector
         dead_code,  # what `expand_vectors` has replaced
         wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
+        row_lanes,  # after `wide_accesses`, which takes loops without loops inside; before `wrapping`: it adds sums
         vector_lanes,  # after all passes that change what a loop does, and before `wrapping`: it knows sums
         lane_loops,  # after `vector_lanes`, for the loops that it leaves
         lane_whiles,  # after `vector_lanes`, likewise

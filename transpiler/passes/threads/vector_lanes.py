@@ -65,6 +65,9 @@ FOR_VECTORS = frozenset({
     "eq", "ne", "logical_and", "logical_or", "logical_not", "bit_and", "bit_or", "bit_xor", "bit_not",
 })  # fmt: skip
 """Operations that processors have for vectors."""
+INTEGER = frozenset({"add", "sub", "mul"})
+ELEMENTWISE = INTEGER | {"div", "neg", "min", "max", "abs"}
+"""Operations on vectors that read like those on numbers: of integers, which some drivers get wrong, and of floats."""
 SUMS = frozenset({"add", "sub", "wrapping_add", "wrapping_sub"})
 
 
