@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -218,3 +219,33 @@ def test_sums_of_an_index_that_wrap_and_wrap_back(target: str) -> None:
     wanted[:12] += 2
     wanted[31:43] += 1
     assert out.tolist() == wanted.tolist()
+
+
+WRAPPING = {
+    "(n * m) % 9": [(3, 3), (2**31 - 2, -8), (2**30 + 1, 7), (-(2**31), -1), (-5, 3)],
+    "n * m + 5": [(65536, 65536), (2**31 - 1, 2), (1, 2)],
+    "(n - m) // 1000000000": [(-(2**31), 1), (2**31 - 1, -1), (2**31 - 1, 5)],
+    "ti.min(n + m, 7)": [(2**31 - 1, 1), (2**31 - 1, 2**31 - 1), (-3, 8)],
+    "ti.cast(n, ti.i8) + m": [(200, 60), (127, 1), (300, -40)],
+    "ti.cast(ti.cast(n, ti.u8) * ti.cast(m, ti.u8), ti.i32) // 20": [(255, 255), (20, 20), (-1, 3)],
+}
+
+
+@pytest.mark.parametrize("extent", WRAPPING)
+def test_the_host_counts_iterations_as_devices_do(target: str, extent: str, define_program: Any) -> None:
+    """A number that does not fit its type wraps, also where the host computes how many threads a loop needs."""
+    o = ti.field(ti.i32, 400)
+    lines = [
+        "@ti.kernel",
+        "def fill(n: ti.i32, m: ti.i32):",
+        f"    for i in range({extent}):",
+        "        o[i % 400] += 1",
+    ]
+    size = ["@ti.kernel", "def size(n: ti.i32, m: ti.i32) -> ti.i32:", f"    return {extent}", ""]
+    program = define_program("\n".join([*lines, *size]), o=o)
+    for arguments in WRAPPING[extent]:
+        o.fill(0)
+        count = program["size"](*arguments)
+        assert count < 400
+        program["fill"](*arguments)
+        assert o.to_numpy().sum() == max(count, 0), arguments

@@ -13,7 +13,7 @@ from ...ir.functions import Call, Function
 from ...ir.nodes import Block, Statement, blocks
 from ...ir.ops import OPS
 from ...ir.statements import ArgLoad, ArrayShape, Cast, Const, IfExp, Operation, RangeFor, repeats
-from ...ir.types import Scalar
+from ...ir.types import Scalar, Type
 from ...options import MAX_ITERATIONS
 from ..module.interface import Expression, LoopIndices
 from .layout import Layout
@@ -92,11 +92,66 @@ def _on_host(layout: Layout, value: Statement) -> Expression | None:
         case ArgLoad(type=Scalar(kind="int" | "uint")) | ArrayShape():
             return layout.expression_of(value)
         case Cast(value=inner, bits=False, type=Scalar(kind="int" | "uint")) if not isinstance(inner, IfExp):
-            return _on_host(layout, inner)
+            return _wrapped(_on_host(layout, inner), value, _bounds(inner))
         case Operation(op=op, operands=operands) if op in HOST_OPERATIONS and OPS[op].arity == 2:
             parts = [_on_host(layout, o) for o in operands]
-            return None if None in parts else (HOST_OPERATIONS[op], *parts)
+            return None if None in parts else _wrapped((HOST_OPERATIONS[op], *parts), value, _exact_bounds(value))
     return None
+
+
+def _wrapped(number: Expression | None, value: Statement, bounds: tuple[int, int]) -> Expression | None:
+    """Return the number of the type of `value` that the low bits of a number within bounds are, as a device has it."""
+    low, high = _limits(value.type)
+    bits = value.type.bits if isinstance(value.type, Scalar) else 64
+    if number is None or bits == 64 or (low <= bounds[0] and bounds[1] <= high):
+        return number
+    masked: Expression = ("bit_and", number, ("const", (1 << bits) - 1))
+    return masked if low == 0 else ("sub", ("bit_xor", masked, ("const", -low)), ("const", -low))
+
+
+def _limits(type: Type) -> tuple[int, int]:
+    """Return the least and the greatest number of an integer type."""
+    if not isinstance(type, Scalar) or type.kind not in ("int", "uint"):
+        return 0, 1
+    return (0, (1 << type.bits) - 1) if type.kind == "uint" else (-1 << (type.bits - 1), (1 << (type.bits - 1)) - 1)
+
+
+def _bounds(value: Statement) -> tuple[int, int]:
+    """Return limits of a number."""
+    low, high = _limits(value.type)
+    match value:
+        case Const(value=number):
+            return int(number), int(number)
+        case ArrayShape():
+            return 0, high
+        case Operation() if value.op in HOST_OPERATIONS:
+            exact = _exact_bounds(value)
+            return exact if low <= exact[0] and exact[1] <= high else (low, high)
+    return low, high
+
+
+def _exact_bounds(operation: Operation) -> tuple[int, int]:
+    """Return limits of the result of an operation before it is made to fit its type."""
+    if len(operation.operands) != 2:
+        return _limits(operation.type)
+    (a, b), (c, d) = map(_bounds, operation.operands)
+    match HOST_OPERATIONS[operation.op]:
+        case "add":
+            return a + c, b + d
+        case "sub":
+            return a - d, b - c
+        case "mul":
+            ends = (a * c, a * d, b * c, b * d)
+            return min(ends), max(ends)
+        case "min":
+            return min(a, c), min(b, d)
+        case "max":
+            return max(a, c), max(b, d)
+        case "mod" if c > 0:
+            return 0, d - 1
+        case "floordiv" | "raw_div" if c > 0:
+            return min(a, 0), max(b, 0)
+    return -1 << 64, 1 << 64
 
 
 # --- serial loops -----------------------------------------------------------------------------------------------------

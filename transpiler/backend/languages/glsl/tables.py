@@ -157,7 +157,7 @@ ONE = {"f16": "float16_t(1)"}
 
 VIA_I32 = frozenset(
     {"floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plain_mod", "pow", "biased_min", "biased_max", "lowest_bit"}
-    | {"abs"}  # which NVIDIA's driver does not wrap: `int(abs(int8_t(-128)))` is 128 there
+    | {"abs"}  # which NVIDIA's driver does not wrap: see `narrow_abs_i32`
 )
 """Of 8 and 16 bit integers these are computed as i32."""
 
@@ -179,7 +179,8 @@ def operation(op: str, type: Scalar) -> Syntax:
     if type.kind == "float":
         return _float(op, type)
     if type.bits < 32 and op in VIA_I32 and not (op == "abs" and type.kind == "uint"):
-        return constructor(with_operands(operation(op, i32), "int({0})", PRIMARY, ASSIGN), TYPES[type.name])
+        inner = call("narrow_abs_i32") if op == "abs" else operation(op, i32)
+        return constructor(with_operands(inner, "int({0})", PRIMARY, ASSIGN), TYPES[type.name])
     if op in ("popcnt", "clz"):
         return _count_bits(op, type)
     table = UNSIGNED if type.kind == "uint" and op in UNSIGNED else INTEGERS
