@@ -32,7 +32,7 @@ def rounded(x: ti.types.ndarray(ti.f32, 1), y: ti.types.ndarray(ti.f32, 1), to: 
         to[i, 3] = ti.bit_cast(scaled(a * b + 1.0, a), ti.i32)
         to[i, 4] = ti.bit_cast(ti.max(a * b + b, a - b * b), ti.i32)
         s = ti.Vector([a, b])
-        to[i, 5] = ti.bit_cast((s * b).sum() if a + b - a < b else s.dot(s), ti.i32)
+        to[i, 5] = ti.bit_cast((s * b).sum() if a + b - a < b else (s * s).sum(), ti.i32)
         k = 0
         while a * b + k < 3.0:
             k += 1
