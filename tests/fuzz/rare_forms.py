@@ -278,7 +278,7 @@ class RareForms(UserForms):
             "", "", "@ti.func", "def rounded(a, b):", f"    return {self.random.choice(('a * b + 1.0', 'a - b * b', '(a + b) - a', 'a * 0.1 - b'))}",
             "", "", "@ti.kernel", "def round_all():", "    for i in rd_x:", "        x, y = rd_x[i], rd_y[i]",
             f"        rd_to[i][0] = ti.bit_cast(ti.cast({number(3)}, ti.{type}), ti.{bits})", f"        rd_to[i][1] = {number(2)} < {number(2)}",
-            f"        rd_to[i][2] = ti.cast({number(2)} * 1000.0, ti.i32)", f"        s = ti.cast(0.0, ti.{type})",
+            f"        rd_to[i][2] = ti.cast(ti.math.clamp({number(2)}, -1000.0, 1000.0) * 1000.0, ti.i32)", f"        s = ti.cast(0.0, ti.{type})",
             f"        for k in range({self.random.randint(1, 4)}):", f"            s += {number(2)}", f"            if s > {number(1)}:",
             f"                s -= {number(1)}", f"        rd_to[i][3] = ti.bit_cast(s, ti.{bits})",
         ]  # fmt: skip

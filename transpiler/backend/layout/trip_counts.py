@@ -109,7 +109,7 @@ def _wrapped(number: Expression | None, value: Statement, bounds: tuple[int, int
     return masked if low == 0 else ("sub", ("bit_xor", masked, ("const", -low)), ("const", -low))
 
 
-def _limits(type: Type) -> tuple[int, int]:
+def _limits(type: Type | None) -> tuple[int, int]:
     """Return the least and the greatest number of an integer type."""
     if not isinstance(type, Scalar) or type.kind not in ("int", "uint"):
         return 0, 1
