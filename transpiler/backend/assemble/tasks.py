@@ -130,7 +130,7 @@ class TaskPrinter:
         body, names, statements = self._body(task, number, kinds)
         e = statements.e
         prologue, threads, entry, reductions = self._entry(task, number, names)
-        parameters, arguments = _parameters(task, names, statements, threads, grid, inside)
+        parameters, arguments = _parameters(task, names, statements, threads, inside)
         parameters += self.accumulators
         by_pointer = "&" if self.language.reference_is_pointer else ""
         arguments += [f"{by_pointer}{name}" for name in reductions.arguments]
@@ -306,7 +306,6 @@ def _parameters(
     names: list[str],
     statements: Statements,
     threads: Threads | None,
-    grid: Grid,
     inside: Sequence[Statement],
 ) -> tuple[list[str], list[str]]:
     """Return the parameters of a task's function but `args`, and the arguments of its call.
@@ -325,8 +324,7 @@ def _parameters(
     block: BlockForm | None = e.block
     if block is None:
         return parameters, arguments
-    has_count = grid.is_strided or (block.has_barrier and grid.is_folded)  # a variable of the entry
-    more = block_parameters(block, "count" if has_count else threads.count if threads else "")
+    more = block_parameters(block, threads.limit if threads else "")
     if block.as_loops:
         parameters, arguments = [], []
     return [*parameters, *(parameter for parameter, _ in more)], [*arguments, *(argument for _, argument in more)]

@@ -15,7 +15,7 @@ FOLDS = {
     " != ": 3, " + ": 2, " - ": 2, " * ": 1,
 }  # fmt: skip
 """Operators before which a line may end, with how good a place that is; after a comma is the best."""
-COMMA = 7
+COMMA, SEMICOLON = 7, 8
 BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
 
@@ -39,7 +39,7 @@ DEEPEST = 2
 def wrapped(code: str, width: int) -> list[str]:
     """Return a line of code as lines of at most `width` columns, if its tokens allow; further lines are indented.
 
-    A line ends before an operator or a member, or after a comma, within as few brackets as possible without more lines.
+    A line ends before an operator or a member, or after a comma or semicolon, within as few brackets as possible without more lines.
     """
     if len(code) <= width:
         return [code]
@@ -85,6 +85,8 @@ def _rank(code: str, index: int) -> int:
         return 1
     if code[index] != " ":
         return 0
+    if code[index - 1] == ";":
+        return SEMICOLON
     if code[index - 1] == ",":
         return COMMA
     return -1 if code[index - 2 : index] == " =" else FOLDS.get(code[index : code.find(" ", index + 1) + 1], 0)

@@ -97,7 +97,8 @@ class Reductions:
     accumulators: their declarations. joins: what joins those of a block. join: what joins one with another partial
     result. epilogue: what one thread does at the end. simd: OpenMP's clauses for vectorization, None if it has none.
     located: the lines of the epilogue, with those of Python. declarations: of operators in these clauses.
-    has_parts: the loop is cut into parts. done: the number of blocks that have stored their partial results.
+    has_parts: the loop is cut into parts. done: the number of blocks that have stored their partial results. index: of
+    the loop that joins these.
     variables_of_runs: for the first iteration of a run, and for the end of all in a part; () without runs.
     """
 
@@ -111,6 +112,7 @@ class Reductions:
     declarations: list[str] = field(default_factory=list)
     has_parts: bool = False
     done: str = ""
+    index: str = "i"
     variables_of_runs: tuple[str, ...] = ()
 
     @property
@@ -150,16 +152,18 @@ def name_accumulators(p: Statements, task: Task) -> Reductions:
     e = p.e
     if task.blocks_done is not None:
         reductions.done = e.layout.temporaries.expressions[task.blocks_done]
-    for reduction in task.reductions:
+    names = [p.names.declare(reduction.accumulator.name) for reduction in task.reductions]
+    if reductions.index in names:
+        reductions.index = "part"
+    for reduction, name in zip(task.reductions, names, strict=True):
         parameter = reduction.accumulator
         type = e.name_of_type(parameter.type)
-        name = p.names.declare(parameter.name)
         start = e.of(_neutral(reduction, e.target.exact))
         parts = p.names.declare(f"{name}_of") if e.language.nested_loops else ""
         if reduction.partials is not None:
             parts = e.layout.temporaries.expressions[reduction.partials]
             e.uses_args = True
-        e.parameters[parameter], e.parameters[reduction.other] = name, f"{parts}[part]"
+        e.parameters[parameter], e.parameters[reduction.other] = name, f"{parts}[{reductions.index}]"
         e.variables |= {parameter, reduction.other}
         printed = PrintedReduction(reduction, type, name, start.initializer, start.source, parts)
         if reduction.run is not None:
@@ -262,6 +266,7 @@ def nest_in_parts(
     """Return C's lines for a loop with reductions. clauses: of OpenMP's directive; "" if one thread is enough."""
     simd = [] if reductions.simd is None else _directive(["#pragma omp simd", *reductions.simd])
     assert task.loop is not None
+    k = reductions.index
     heads = [_part_head(e, task.loop, names), *threads.loops[1:]] if clauses else threads.loops
     loops = _loops(heads, call, simd)
     if reductions.variables_of_runs:
@@ -273,16 +278,15 @@ def nest_in_parts(
         *loops,
         *(f"{q.parts}[part] = {q.name};" for q in reductions.printed),
     ]
-    over_parts = "for (int part = 0; part < PARTS; part++) {"
     return [
         "// Parts of the loop, joined in order: the result does not depend on the number of threads.",
         *(f"{q.type} {q.parts}[PARTS];" for q in reductions.printed),
         clauses,
-        over_parts,
+        "for (int part = 0; part < PARTS; part++) {",
         *(INDENT + line for line in inside),
         "}",
         *reductions.accumulators,
-        over_parts,
+        f"for (int {k} = 0; {k} < PARTS; {k}++) {{",
         *(INDENT + line for line in reductions.join),
         "}",
         *reductions.epilogue,

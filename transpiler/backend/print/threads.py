@@ -54,6 +54,16 @@ class Threads:
     linear: str = "index"
     unsigned_indices: Sequence[str] = ()
 
+    @property
+    def device_count(self) -> str:
+        """`count` if it is read from memory, which the iterations may change; else ""."""
+        return self.count if self.extents is None and not self.declarations else ""
+
+    @property
+    def limit(self) -> str:
+        """The number of iterations as an entry compares it with that of a thread."""
+        return "count" if self.device_count else self.count
+
 
 def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> Threads:
     """Return how `loop` becomes threads, or nested loops if the target has those."""
