@@ -25,6 +25,11 @@ static inline int run_end(int run, int end) {
     return (int64_t)end - run < RUN ? end : run + RUN;
 }
 
+// The first iteration after a run of `lanes` that starts at `first`, of a loop that ends at `end`.
+static inline int lanes_end(int first, int end, int lanes) {
+    return (int64_t)end - first < lanes ? end : first + lanes;
+}
+
 // Vectors of 16 bytes, for sums of elements at indices that are loaded: gcc would gather them into
 // wider vectors, which takes longer.
 #define SHORT_VECTORS

@@ -40,7 +40,7 @@ from ..print.functions import PrintedFunction, print_function, return_writer
 from ..print.iteration_order import part_names
 from ..print.line_comments import shortened
 from ..print.lines import Line
-from ..print.loop_heads import declare_axis
+from ..print.loop_heads import bound, declare_axis
 from ..print.placement import Placement, place
 from ..print.reductions import OWN, Reductions, declare_accumulators, name_accumulators, print_reductions
 from ..print.reports import WRITERS as REPORT_WRITERS
@@ -49,7 +49,14 @@ from ..print.sparse import WRITERS as CELL_WRITERS
 from ..print.statements import WRITERS as STATEMENT_WRITERS
 from ..print.statements import Statements, infix_symbol
 from ..print.textures import WRITERS as TEXTURE_WRITERS
-from ..print.threads import Threads, indices_in_block, spread, spread_blocks, spread_runs
+from ..print.threads import (
+    Threads,
+    indices_in_block,
+    is_the_same_everywhere,
+    spread,
+    spread_blocks,
+    spread_runs,
+)
 from .block_sums import ELEMENT, BlockSums, print_block_sums
 from .context import EmitContext
 from .grid_stride import Grid, grid_of
@@ -223,8 +230,7 @@ class TaskPrinter:
         if task.synchronizes and task.loop is not None:
             self._start_block(printer, task, names)
         if task.lane_loops:
-            first, end = (printer.names.declare(bound_name(prefix, names[-1])) for prefix in ("first", "end"))
-            printer.e.lanes = LaneForm(self.context.lanes(task), names[-1], first, end)
+            printer.e.lanes = self._lane_form(printer, task, names)
         if Rand in kinds:
             _start_random(printer, number)
         if Call in kinds and any(self.context.signatures[function].may_fail for function in called(task.body)):
@@ -259,6 +265,16 @@ class TaskPrinter:
         if not form.is_full:
             rest = f"count - block * {form.size}"
             printer.lines.append(Line(0, f"int threads = {rest} < {form.size} ? {rest} : {form.size};"))
+
+    def _lane_form(self, printer: Statements, task: Task, names: list[str]) -> LaneForm:
+        """Return how loops are printed that run for neighbouring iterations together."""
+        assert task.loop is not None
+        first, end = printer.names.declare(bound_name("first", names[-1])), task.loop.ends[-1]
+        size, parameters = self.context.lanes(task), [f"int {first}"]
+        if is_the_same_everywhere(end):
+            return LaneForm(size, names[-1], first, bound(printer.e, end).source, parameters)
+        name = printer.names.declare(bound_name("end", names[-1]))
+        return LaneForm(size, names[-1], first, name, [*parameters, f"int {name}"])
 
     def _entry(
         self, task: Task, number: int, names: list[str]

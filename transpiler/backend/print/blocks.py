@@ -60,19 +60,15 @@ ACCESSES = (GlobalLoad, GlobalStore, AtomicOp)
 class LaneForm:
     """How a task is printed whose loops run for neighbouring iterations together (`lane_loops`, `lane_whiles`).
 
-    size: the name of their number. index: the name of the loop's last index. first, end: parameters, its first value
-    and the one after its last.
+    size: the name of their number. index: the name of the loop's last index. first: its first value. end: of the loop.
+    parameters: of the task's function in place of the last index.
     """
 
     size: str
     index: str
     first: str
     end: str
-
-    @property
-    def parameters(self) -> list[str]:
-        """Parameters of the task's function in place of the last index."""
-        return [f"int {self.first}", f"int {self.end}"]
+    parameters: list[str]
 
 
 @dataclass(slots=True)
@@ -219,7 +215,9 @@ def write_threads(p: Statements, statement: ThreadFor) -> None:
 def _write_lanes(p: Statements, statement: ThreadFor, lanes: LaneForm) -> None:
     """Print the part of each of neighbouring iterations between two serial loops."""
     p.emit("#pragma omp simd" + ("" if statement.joined is None else f" reduction(|: {p.e.lvalue(statement.joined)})"))
-    p.emit(f"for (int {lanes.index} = {lanes.first}; {lanes.index} < {lanes.end}; {lanes.index}++) {{")
+    p.e.need("lanes_end")
+    end = f"lanes_end({lanes.first}, {lanes.end}, {lanes.size})"
+    p.emit(f"for (int {lanes.index} = {lanes.first}; {lanes.index} < {end}; {lanes.index}++) {{")
     with p.indented():
         p.last = None
         p.block(statement.body)

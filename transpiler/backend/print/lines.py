@@ -39,7 +39,8 @@ DEEPEST = 2
 def wrapped(code: str, width: int) -> list[str]:
     """Return a line of code as lines of at most `width` columns, if its tokens allow; further lines are indented.
 
-    A line ends before an operator or a member, or after a comma or semicolon, within as few brackets as possible without more lines.
+    A line ends before an operator or a member, or after a comma or semicolon, within as few brackets as possible
+    without more lines.
     """
     if len(code) <= width:
         return [code]

@@ -12,7 +12,7 @@ from math import prod
 
 from ...ir.nodes import Statement
 from ...ir.origins import LITERAL, Origin, literal, operation, settled
-from ...ir.statements import ArrayShape, Const, Operation, RangeFor, is_const
+from ...ir.statements import ArgLoad, ArrayShape, Const, Operation, RangeFor, is_const
 from ...ir.tasks import Task
 from ...ir.types import i32
 from ...lazy_dataclasses import dataclass
@@ -103,9 +103,14 @@ def spread_runs(e: Expressions, loop: RangeFor, names: list[str], layout: Layout
     threads = spread(e, loop, names, layout)
     start, end = bound(e, loop.starts[-1]).source, bound(e, loop.ends[-1]).source
     head = f"for (long long {first} = {start}; {first} < {comparison_operand(bound(e, loop.ends[-1]))}; "
-    last = f"{_inside(bound(e, loop.ends[-1]), ADD)} - {first} < {size} ? {end} : {first} + {size}"
-    indices, loops = [*threads.indices[:-1], f"{first}, {last}"], [*threads.loops[:-1], f"{head}{first} += {size})"]
+    run = first if is_the_same_everywhere(loop.ends[-1]) else f"{first}, {end}"
+    indices, loops = [*threads.indices[:-1], run], [*threads.loops[:-1], f"{head}{first} += {size})"]
     return replace(threads, indices=indices, loops=loops)
+
+
+def is_the_same_everywhere(end: Statement) -> bool:
+    """Return whether the end of a loop may be printed in its body too: nothing that the body does changes it."""
+    return isinstance(end, (Const, ArgLoad, ArrayShape))
 
 
 def spread_blocks(
