@@ -115,6 +115,8 @@ class Capabilities:
     atomics: frozenset[tuple[str, str]] = frozenset()
     vector_atomics: bool = False
     """Whether it adds 2 or 4 neighbouring floats by one instruction."""
+    whole_atomics: bool = False
+    """Whether it has functions for atomic operations on the elements of a vector."""
     atomic_bits: frozenset[int] = frozenset({1, 8, 16, 32, 64})
     """Widths of the words that it can compare and swap."""
     max_push_bytes: int | None = None

@@ -46,6 +46,7 @@ from .cleanup.simplify import simplify
 from .cleanup.split_vectors import split_vectors
 from .cleanup.tidy_adjoints import tidy_adjoints
 from .cleanup.unroll_components import unroll_components
+from .cleanup.whole_atomics import whole_atomics
 from .context import Pass, PassContext, PassRun
 from .control.branch_depth import branch_depth
 from .control.inline_calls import inline_calls
@@ -156,6 +157,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     block_tiles: (RangeFor,),
     shared_rows: (LocalStore,),
     vector_atomics: (AtomicOp,),
+    whole_atomics: (AtomicOp,),
     gather_adjoints: (DERIVATIVE,),
     tidy_adjoints: (DERIVATIVE,),
     vector_lanes: (RangeFor,),
@@ -274,6 +276,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         exact_ends,  # after all passes that change loops
         unroll_loops,  # likewise
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
+        whole_atomics,  # likewise
         sparse_arrays,  # last: it adds the arrays that the emitted source uses
     ),
 }

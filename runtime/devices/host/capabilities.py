@@ -10,5 +10,6 @@ PORTABLE = Capabilities(
     "c",
     frozenset(SCALARS),
     frozenset((t, op) for t in INTEGERS for op in ("add", "sub", *BITWISE)),
+    whole_atomics=True,
     max_shared_bytes=SHARED_BYTES,
 )

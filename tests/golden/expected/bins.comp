@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 48be238b, bins.py:9: bins_of(low: i32)
+// shadesmith 0.1.0, vulkan e52755e5, bins.py:9: bins_of(low: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -37,9 +37,7 @@ void main() {
         bins_copy[k] = 0;
     }
     barrier();
-    uint count = x_n0;
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < x_n0; index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index));
     }
     barrier();

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 1b7b40d0, bins.py:9: bins_of(low: i32)
+// shadesmith 0.1.0, cuda 4849511e, bins.py:9: bins_of(low: i32)
 
 #define BLOCK 1024
 
@@ -31,9 +31,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) bins_of_0(const Args args) {
     __syncthreads();
     Args own = args;
     own.bins_data = bins_copy;
-    unsigned count = x_n0;
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < x_n0;
+        index += gridDim.x * BLOCK) {
         task(own, int(index));
     }
     __syncthreads();

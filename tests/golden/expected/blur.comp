@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 2bfbb594, blur.py:4:
+// shadesmith 0.1.0, vulkan b00b9f8e, blur.py:4:
 // blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak:
 //     ndarray[f32, 1, strided])
 #version 460
@@ -68,9 +68,8 @@ void task(int i, int j) {
 }
 
 void main() {
-    uint count = uint(args.out_n0) * uint(args.out_n1);
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < uint(args.out_n0) * uint(args.out_n1);
+        index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index / args.out_n1), int(index % args.out_n1));
     }
 }

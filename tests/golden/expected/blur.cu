@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 8475eb98, blur.py:4:
+// shadesmith 0.1.0, cuda 50ee58ba, blur.py:4:
 // blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak:
 //     ndarray[f32, 1, strided])
 
@@ -56,9 +56,8 @@ __device__ inline void task(const Args &args, int i, int j) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) blur_0(const Args args) {
-    unsigned count = unsigned(args.out_n0) * unsigned(args.out_n1);
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+        index < unsigned(args.out_n0) * unsigned(args.out_n1); index += gridDim.x * BLOCK) {
         task(args, int(index / args.out_n1), int(index % args.out_n1));
     }
 }

@@ -103,7 +103,7 @@ void main() {
 }
 
 // ===== checked_1.comp
-// shadesmith 0.1.0, vulkan 6113100d, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
+// shadesmith 0.1.0, vulkan 8598f902, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -273,9 +273,8 @@ void task(int i, uint index) {
 
 void main() {
     if (report_stopped(args.report, 2u)) return;
-    uint count = uint(max(args.n, 0));
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < uint(max(args.n, 0));
+        index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index), index);
     }
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 6cbbe67a, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
+// shadesmith 0.1.0, cuda d9d2932b, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
 
 #define BLOCK 128
 
@@ -185,9 +185,8 @@ __device__ inline void task_1(const Args &args, int i, uint32_t index) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) checked_1(const Args args) {
     if (report_stopped(args.report, 2u)) return;
-    unsigned count = unsigned(max(args.n, 0));
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < unsigned(max(args.n, 0));
+        index += gridDim.x * BLOCK) {
         task_1(args, int(index), index);
     }
 }

@@ -228,7 +228,7 @@ void main() {
 }
 
 // ===== collide_3.comp
-// shadesmith 0.1.0, vulkan 23ad9697, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 10bc656b, collide.py:9: collide(x: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -287,9 +287,8 @@ void task(int list_index, int item) {
 
 void main() {
     int extent_list_index = max(int(args.pairs_pool.listed), 0);
-    uint count = uint(extent_list_index) * 32;
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < uint(extent_list_index) * 32;
+        index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index / 32), int(index % 32));
     }
 }

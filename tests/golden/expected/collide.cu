@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 9d92e736, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda d6e4d591, collide.py:9: collide(x: ndarray[f32, 1])
 
 #define BLOCK 128
 
@@ -155,9 +155,8 @@ __device__ inline void task_3(const Args &args, int list_index, int item) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) collide_3(const Args args) {
     int extent_list_index = max(int(args.pairs_pool->listed), 0);
-    unsigned count = unsigned(extent_list_index) * 32;
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+        index < unsigned(extent_list_index) * 32; index += gridDim.x * BLOCK) {
         task_3(args, int(index / 32), int(index % 32));
     }
 }

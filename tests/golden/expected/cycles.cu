@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 32462b47, cycles.py:16: cycles(lengths: ndarray[i32, 1])
+// shadesmith 0.1.0, cuda 65955064, cycles.py:16: cycles(lengths: ndarray[i32, 1])
 
 #define BLOCK 128
 
@@ -30,9 +30,8 @@ __device__ inline void task(const Args &args, int n) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) cycles_0(const Args args) {
-    unsigned count = unsigned(args.lengths_n);
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < unsigned(args.lengths_n);
+        index += gridDim.x * BLOCK) {
         task(args, int(index));
     }
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan ea768767, fence.py:9:
+// shadesmith 0.1.0, vulkan e598a3fc, fence.py:9:
 // fence(parts: ndarray[i32, 1], last: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -30,9 +30,8 @@ void task(int i) {
 }
 
 void main() {
-    uint count = uint(args.parts_n);
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < uint(args.parts_n);
+        index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index));
     }
 }

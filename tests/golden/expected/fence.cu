@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda ad89d517, fence.py:9:
+// shadesmith 0.1.0, cuda 097876a0, fence.py:9:
 // fence(parts: ndarray[i32, 1], last: ndarray[i32, 1])
 
 #define BLOCK 64
@@ -25,9 +25,8 @@ __device__ inline void task(const Args &args, int i) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) fence_0(const Args args) {
-    unsigned count = unsigned(args.parts_n);
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < unsigned(args.parts_n);
+        index += gridDim.x * BLOCK) {
         task(args, int(index));
     }
 }

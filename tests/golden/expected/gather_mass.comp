@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 3ac7ee20, gather_mass.py:12: gather_mass(m: f32)
+// shadesmith 0.1.0, vulkan ecdaaf54, gather_mass.py:12: gather_mass(m: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -52,16 +52,14 @@ void main() {
         count_copy[k] = 0;
     }
     barrier();
-    uint count = 20000;
-    uint stride = gl_NumWorkGroups.x * BLOCK * LOADS;
     uint first = gl_WorkGroupID.x * BLOCK * LOADS + gl_LocalInvocationID.x;
-    for (; first + (LOADS - 1) * BLOCK < count; first += stride) {
+    for (; first + (LOADS - 1) * BLOCK < 20000; first += gl_NumWorkGroups.x * BLOCK * LOADS) {
         [[unroll]] for (uint item = 0; item < LOADS; item++) {
             uint index = first + item * BLOCK;
             task(int(index));
         }
     }
-    for (uint index = first; index < count; index += BLOCK) {
+    for (uint index = first; index < 20000; index += BLOCK) {
         task(int(index));
     }
     barrier();

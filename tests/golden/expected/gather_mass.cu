@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda d0906284, gather_mass.py:12: gather_mass(m: f32)
+// shadesmith 0.1.0, cuda 3b9d8eb8, gather_mass.py:12: gather_mass(m: f32)
 
 #define BLOCK 256
 #define LOADS 8  // iterations of a thread at a time, so that their loads overlap
@@ -41,10 +41,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) gather_mass_0(const Args arg
     Args own = args;
     own.mass_data = mass_copy;
     own.count_data = count_copy;
-    unsigned count = 20000;
-    unsigned stride = gridDim.x * BLOCK * LOADS;
     unsigned first = blockIdx.x * BLOCK * LOADS + threadIdx.x;
-    for (; first + (LOADS - 1) * BLOCK < count; first += stride) {
+    for (; first + (LOADS - 1) * BLOCK < 20000; first += gridDim.x * BLOCK * LOADS) {
         #pragma unroll
         for (unsigned item = 0; item < LOADS; item++) {
             unsigned index = first + item * BLOCK;
@@ -52,7 +50,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) gather_mass_0(const Args arg
         }
     }
     #pragma unroll 1
-    for (unsigned index = first; index < count; index += BLOCK) {
+    for (unsigned index = first; index < 20000; index += BLOCK) {
         task(own, int(index));
     }
     __syncthreads();

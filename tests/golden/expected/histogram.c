@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c e55ee9e4, histogram.py:10:
+// shadesmith 0.1.0, c ff139c58, histogram.py:10:
 // histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,8 +63,8 @@ void histogram_0(const struct Args *arguments) {
         total_sum_of[part] = total_sum;
     }
     double total_sum = 0.0;
-    for (int part = 0; part < PARTS; part++) {
-        total_sum += total_sum_of[part];
+    for (int i = 0; i < PARTS; i++) {
+        total_sum += total_sum_of[i];
     }
     atomic_add_f32(&total(), (float)total_sum);
 }

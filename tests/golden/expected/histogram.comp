@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 07d0b3f4, histogram.py:10:
+// shadesmith 0.1.0, vulkan 7ff1c04a, histogram.py:10:
 // histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -65,9 +65,7 @@ void main() {
         return;
     }
     float total_sum = 0.0;
-    uint count = uint(args.a_n);
-    uint stride = blocks * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < uint(args.a_n); index += blocks * BLOCK) {
         task(int(index), total_sum);
     }
     total_sum = block_sum(total_sum);
@@ -82,8 +80,8 @@ void main() {
     memoryBarrierBuffer();
     if (is_last) {
         total_sum = 0.0;
-        for (uint part = gl_LocalInvocationIndex; part < blocks; part += BLOCK) {
-            total_sum += args.temporaries.total_sum_of_blocks[part];
+        for (uint i = gl_LocalInvocationIndex; i < blocks; i += BLOCK) {
+            total_sum += args.temporaries.total_sum_of_blocks[i];
         }
         total_sum = block_sum(total_sum);
         if (gl_LocalInvocationIndex == 0) {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 010a8b54, histogram.py:10:
+// shadesmith 0.1.0, cuda df81a75e, histogram.py:10:
 // histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 
 #define BLOCK 128
@@ -71,9 +71,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) histogram_0(const Args args)
         return;
     }
     float total_sum = 0.0f;
-    unsigned count = unsigned(args.a_n);
-    unsigned stride = blocks * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < unsigned(args.a_n);
+        index += blocks * BLOCK) {
         task(args, int(index), total_sum);
     }
     static_assert(BLOCK % 32 == 0, "all warps of a block are full");
@@ -83,8 +82,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) histogram_0(const Args args)
     }
     if (is_last_block(&args.temporaries->blocks_done, blocks)) {
         total_sum = 0.0f;
-        for (unsigned part = threadIdx.x; part < blocks; part += BLOCK) {
-            total_sum += args.temporaries->total_sum_of_blocks[part];
+        for (unsigned i = threadIdx.x; i < blocks; i += BLOCK) {
+            total_sum += args.temporaries->total_sum_of_blocks[i];
         }
         total_sum = block_sum(total_sum);
         if (threadIdx.x == 0) {

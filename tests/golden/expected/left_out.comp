@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 49c3d926, left_out.py:18: kernel(x: ndarray[f32, 1], dt: f32)
+// shadesmith 0.1.0, vulkan 07dd3a19, left_out.py:18: kernel(x: ndarray[f32, 1], dt: f32)
 // no task for the loop in line 19: it does nothing (dead_code)
 // `if debug:` in line 35 left out: always false (frontend)
 #version 460
@@ -34,9 +34,8 @@ void task(int i) {
 }
 
 void main() {
-    uint count = uint(max(args.x_n - 2, 0));
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < uint(max(args.x_n - 2, 0));
+        index += gl_NumWorkGroups.x * BLOCK) {
         task(1 + int(index));
     }
 }

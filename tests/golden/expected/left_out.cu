@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 6a7e8ca6, left_out.py:18: kernel(x: ndarray[f32, 1], dt: f32)
+// shadesmith 0.1.0, cuda 29d6618f, left_out.py:18: kernel(x: ndarray[f32, 1], dt: f32)
 // no task for the loop in line 19: it does nothing (dead_code)
 // `if debug:` in line 35 left out: always false (frontend)
 
@@ -30,9 +30,8 @@ __device__ inline void task(const Args &args, int i) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) kernel_0(const Args args) {
-    unsigned count = unsigned(max(args.x_n - 2, 0));
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < unsigned(max(args.x_n - 2, 0));
+        index += gridDim.x * BLOCK) {
         task(args, 1 + int(index));
     }
 }

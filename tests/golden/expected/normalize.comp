@@ -26,7 +26,7 @@ void main() {
 }
 
 // ===== normalize_1.comp
-// shadesmith 0.1.0, vulkan dca987e7, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 844e2b7f, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -85,16 +85,14 @@ void main() {
         return;
     }
     float total = 0.0;
-    uint count = uint(args.a_n);
-    uint stride = blocks * BLOCK * LOADS;
     uint first = gl_WorkGroupID.x * BLOCK * LOADS + gl_LocalInvocationID.x;
-    for (; first + (LOADS - 1) * BLOCK < count; first += stride) {
+    for (; first + (LOADS - 1) * BLOCK < uint(args.a_n); first += blocks * BLOCK * LOADS) {
         [[unroll]] for (uint item = 0; item < LOADS; item++) {
             uint index = first + item * BLOCK;
             task(int(index), total);
         }
     }
-    for (uint index = first; index < count; index += BLOCK) {
+    for (uint index = first; index < uint(args.a_n); index += BLOCK) {
         task(int(index), total);
     }
     total = block_sum(total);
@@ -109,8 +107,8 @@ void main() {
     memoryBarrierBuffer();
     if (is_last) {
         total = 0.0;
-        for (uint part = gl_LocalInvocationIndex; part < blocks; part += BLOCK) {
-            total += args.temporaries.total_of_blocks[part];
+        for (uint i = gl_LocalInvocationIndex; i < blocks; i += BLOCK) {
+            total += args.temporaries.total_of_blocks[i];
         }
         total = block_sum(total);
         if (gl_LocalInvocationIndex == 0) {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda dd8056db, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda bc08137a, normalize.py:4: normalize(a: ndarray[f32, 1])
 
 #define BLOCK 128
 #define LOADS 8  // iterations of a thread at a time, so that their loads overlap
@@ -76,10 +76,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) normalize_1(const Args args)
         return;
     }
     float total = 0.0f;
-    unsigned count = unsigned(args.a_n);
-    unsigned stride = blocks * BLOCK * LOADS;
     unsigned first = blockIdx.x * BLOCK * LOADS + threadIdx.x;
-    for (; first + (LOADS - 1) * BLOCK < count; first += stride) {
+    for (; first + (LOADS - 1) * BLOCK < unsigned(args.a_n); first += blocks * BLOCK * LOADS) {
         #pragma unroll
         for (unsigned item = 0; item < LOADS; item++) {
             unsigned index = first + item * BLOCK;
@@ -87,7 +85,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) normalize_1(const Args args)
         }
     }
     #pragma unroll 1
-    for (unsigned index = first; index < count; index += BLOCK) {
+    for (unsigned index = first; index < unsigned(args.a_n); index += BLOCK) {
         task_1(args, int(index), total);
     }
     static_assert(BLOCK % 32 == 0, "all warps of a block are full");
@@ -97,8 +95,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) normalize_1(const Args args)
     }
     if (is_last_block(&args.temporaries->blocks_done, blocks)) {
         total = 0.0f;
-        for (unsigned part = threadIdx.x; part < blocks; part += BLOCK) {
-            total += args.temporaries->total_of_blocks[part];
+        for (unsigned i = threadIdx.x; i < blocks; i += BLOCK) {
+            total += args.temporaries->total_of_blocks[i];
         }
         total = block_sum(total);
         if (threadIdx.x == 0) {

@@ -104,7 +104,7 @@ void main() {
 }
 
 // ===== orbit_2.comp
-// shadesmith 0.1.0, vulkan 8b154110, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan 1065e213, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -180,9 +180,7 @@ void main() {
         return;
     }
     float heaviest_mass = uintBitsToFloat(0x7fc00000u);  // NaN loses against every number
-    uint count = 512;
-    uint stride = blocks * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < 512; index += blocks * BLOCK) {
         task(int(index), heaviest_mass);
     }
     heaviest_mass = block_max(heaviest_mass);
@@ -197,8 +195,8 @@ void main() {
     memoryBarrierBuffer();
     if (is_last) {
         heaviest_mass = uintBitsToFloat(0x7fc00000u);
-        for (uint part = gl_LocalInvocationIndex; part < blocks; part += BLOCK) {
-            heaviest_mass = max(heaviest_mass, args.temporaries.heaviest_mass_of_blocks[part]);
+        for (uint i = gl_LocalInvocationIndex; i < blocks; i += BLOCK) {
+            heaviest_mass = max(heaviest_mass, args.temporaries.heaviest_mass_of_blocks[i]);
         }
         heaviest_mass = block_max(heaviest_mass);
         if (gl_LocalInvocationIndex == 0) {

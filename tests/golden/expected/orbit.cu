@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda c59177fb, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, cuda b210b0f1, orbit.py:37: orbit(dt: f32)
 
 #define BLOCK 128
 #define MAX_BLOCKS 4096u  // that store partial results
@@ -119,9 +119,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) orbit_2(const Args args) {
         return;
     }
     float heaviest_mass = __int_as_float(0x7fc00000);  // NaN loses against every number
-    unsigned count = 512;
-    unsigned stride = blocks * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < 512; index += blocks * BLOCK) {
         task_2(args, int(index), heaviest_mass);
     }
     static_assert(BLOCK % 32 == 0, "all warps of a block are full");
@@ -131,8 +129,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) orbit_2(const Args args) {
     }
     if (is_last_block(&args.temporaries->blocks_done, blocks)) {
         heaviest_mass = __int_as_float(0x7fc00000);
-        for (unsigned part = threadIdx.x; part < blocks; part += BLOCK) {
-            heaviest_mass = fmaxf(heaviest_mass, args.temporaries->heaviest_mass_of_blocks[part]);
+        for (unsigned i = threadIdx.x; i < blocks; i += BLOCK) {
+            heaviest_mass = fmaxf(heaviest_mass, args.temporaries->heaviest_mass_of_blocks[i]);
         }
         heaviest_mass = block_max(heaviest_mass);
         if (threadIdx.x == 0) {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 156f1177, particles.py:18:
+// shadesmith 0.1.0, c de8dff15, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #include <math.h>
 #include <stdbool.h>
@@ -100,8 +100,8 @@ void particles_1(const struct Args *arguments) {
         highest_offset_of[part] = highest_offset;
     }
     float highest_offset = NAN;  // NaN loses against every number
-    for (int part = 0; part < PARTS; part++) {
-        highest_offset = max_f32(highest_offset, highest_offset_of[part]);
+    for (int i = 0; i < PARTS; i++) {
+        highest_offset = max_f32(highest_offset, highest_offset_of[i]);
     }
     args.temporaries->highest.offset = max_f32(args.temporaries->highest.offset, highest_offset);
     // particles.py:28  return highest

@@ -45,7 +45,7 @@ void main() {
 }
 
 // ===== particles_1.comp
-// shadesmith 0.1.0, vulkan ed46d59a, particles.py:18:
+// shadesmith 0.1.0, vulkan a253034b, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -129,9 +129,7 @@ void main() {
         return;
     }
     float highest_offset = uintBitsToFloat(0x7fc00000u);  // NaN loses against every number
-    uint count = uint(args.x_n);
-    uint stride = blocks * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < uint(args.x_n); index += blocks * BLOCK) {
         task(int(index), highest_offset);
     }
     highest_offset = block_max(highest_offset);
@@ -146,8 +144,8 @@ void main() {
     memoryBarrierBuffer();
     if (is_last) {
         highest_offset = uintBitsToFloat(0x7fc00000u);
-        for (uint part = gl_LocalInvocationIndex; part < blocks; part += BLOCK) {
-            highest_offset = max(highest_offset, args.temporaries.highest_offset_of_blocks[part]);
+        for (uint i = gl_LocalInvocationIndex; i < blocks; i += BLOCK) {
+            highest_offset = max(highest_offset, args.temporaries.highest_offset_of_blocks[i]);
         }
         highest_offset = block_max(highest_offset);
         if (gl_LocalInvocationIndex == 0) {

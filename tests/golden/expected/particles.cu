@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 6f8667d7, particles.py:18:
+// shadesmith 0.1.0, cuda 429b9f3a, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 
 #define BLOCK 128
@@ -107,9 +107,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) particles_1(const Args args)
         return;
     }
     float highest_offset = __int_as_float(0x7fc00000);  // NaN loses against every number
-    unsigned count = unsigned(args.x_n);
-    unsigned stride = blocks * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < unsigned(args.x_n);
+        index += blocks * BLOCK) {
         task_1(args, int(index), highest_offset);
     }
     static_assert(BLOCK % 32 == 0, "all warps of a block are full");
@@ -119,9 +118,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) particles_1(const Args args)
     }
     if (is_last_block(&args.temporaries->blocks_done, blocks)) {
         highest_offset = __int_as_float(0x7fc00000);
-        for (unsigned part = threadIdx.x; part < blocks; part += BLOCK) {
-            highest_offset = fmaxf(highest_offset,
-                args.temporaries->highest_offset_of_blocks[part]);
+        for (unsigned i = threadIdx.x; i < blocks; i += BLOCK) {
+            highest_offset = fmaxf(highest_offset, args.temporaries->highest_offset_of_blocks[i]);
         }
         highest_offset = block_max(highest_offset);
         if (threadIdx.x == 0) {

@@ -99,7 +99,7 @@ void main() {
 }
 
 // ===== proven_1.comp
-// shadesmith 0.1.0, vulkan c21229c5, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
+// shadesmith 0.1.0, vulkan 7d655124, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -158,9 +158,8 @@ void task(int k) {
 
 void main() {
     if (report_stopped(args.report, 1u)) return;
-    uint count = uint(args.a_n);
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < uint(args.a_n);
+        index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index));
     }
 }

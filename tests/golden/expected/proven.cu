@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 561b10de, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
+// shadesmith 0.1.0, cuda 5e2eca58, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 
 #define BLOCK 128
 
@@ -116,9 +116,8 @@ __device__ inline void task_1(const Args &args, int k) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) proven_1(const Args args) {
     if (report_stopped(args.report, 1u)) return;
-    unsigned count = unsigned(args.a_n);
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < unsigned(args.a_n);
+        index += gridDim.x * BLOCK) {
         task_1(args, int(index));
     }
 }

@@ -92,7 +92,7 @@ void main() {
 }
 
 // ===== prune_2.comp
-// shadesmith 0.1.0, vulkan c0288a5e, prune.py:9: prune()
+// shadesmith 0.1.0, vulkan 3c1400ef, prune.py:9: prune()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -163,14 +163,13 @@ void task(int list_index) {
 
 void main() {
     uint count = uint(max(int(args.block_pool.listed), 0));
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index));
     }
 }
 
 // ===== prune_3.comp
-// shadesmith 0.1.0, vulkan 71f4fcee, prune.py:9: prune()
+// shadesmith 0.1.0, vulkan bd2a44ca, prune.py:9: prune()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -215,15 +214,14 @@ void task(int k, int word) {
 
 void main() {
     int extent_k = max(int(args.block_pool.freed), 0);
-    uint count = uint(extent_k) * 16;
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < uint(extent_k) * 16;
+        index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index / 16), int(index % 16));
     }
 }
 
 // ===== prune_4.comp
-// shadesmith 0.1.0, vulkan 46cd2865, prune.py:9: prune()
+// shadesmith 0.1.0, vulkan 3439ead9, prune.py:9: prune()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -266,8 +264,7 @@ void task(int k) {
 
 void main() {
     uint count = uint(max(int(args.block_pool.freed), 0));
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index));
     }
 }

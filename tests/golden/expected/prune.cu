@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda a12f8c25, prune.py:9: prune()
+// shadesmith 0.1.0, cuda 610742e6, prune.py:9: prune()
 
 #define BLOCK 128
 
@@ -84,8 +84,8 @@ __device__ inline void task_2(const Args &args, int list_index) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) prune_2(const Args args) {
     unsigned count = unsigned(max(int(args.block_pool->listed), 0));
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count;
+        index += gridDim.x * BLOCK) {
         task_2(args, int(index));
     }
 }
@@ -98,9 +98,8 @@ __device__ inline void task_3(const Args &args, int k, int word) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) prune_3(const Args args) {
     int extent_k = max(int(args.block_pool->freed), 0);
-    unsigned count = unsigned(extent_k) * 16;
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < unsigned(extent_k) * 16;
+        index += gridDim.x * BLOCK) {
         task_3(args, int(index / 16), int(index % 16));
     }
 }
@@ -112,8 +111,8 @@ __device__ inline void task_4(const Args &args, int k) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) prune_4(const Args args) {
     unsigned count = unsigned(max(int(args.block_pool->freed), 0));
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count;
+        index += gridDim.x * BLOCK) {
         task_4(args, int(index));
     }
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan a9f34592, report.py:4: report(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 0d860a9d, report.py:4: report(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -75,9 +75,8 @@ void task(int i, uint index) {
 }
 
 void main() {
-    uint count = uint(args.a_n);
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < uint(args.a_n);
+        index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index), index);
     }
 }

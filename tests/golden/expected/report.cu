@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 3603a32f, report.py:4: report(a: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda f173d38d, report.py:4: report(a: ndarray[f32, 1])
 
 #define BLOCK 128
 
@@ -71,9 +71,8 @@ __device__ inline void task(const Args &args, int i, uint32_t index) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) report_0(const Args args) {
-    unsigned count = unsigned(args.a_n);
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < unsigned(args.a_n);
+        index += gridDim.x * BLOCK) {
         task(args, int(index), index);
     }
 }

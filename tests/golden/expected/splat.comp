@@ -1,5 +1,5 @@
 // ===== splat_0.comp
-// shadesmith 0.1.0, vulkan e198c00a, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
+// shadesmith 0.1.0, vulkan b43bc501, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -104,9 +104,8 @@ void task(int p) {
 }
 
 void main() {
-    uint count = uint(args.x_n0);
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < uint(args.x_n0);
+        index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index));
     }
 }
@@ -224,7 +223,7 @@ void main() {
 }
 
 // ===== splat_3.comp
-// shadesmith 0.1.0, vulkan 32c61ec4, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
+// shadesmith 0.1.0, vulkan 2417f827, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -287,9 +286,8 @@ void task(int list_index, int i_inside, int j_inside) {
 
 void main() {
     int extent_list_index = max(int(args.block_pool.listed), 0);
-    uint count = uint(extent_list_index) * 16;
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < uint(extent_list_index) * 16;
+        index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index / 16), int(index / 4 % 4), int(index % 4));
     }
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda bc6cc56a, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
+// shadesmith 0.1.0, cuda 21fdb1b2, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 
 #define BLOCK 128
 
@@ -104,9 +104,8 @@ __device__ inline void task_0(const Args &args, int p) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) splat_0(const Args args) {
-    unsigned count = unsigned(args.x_n0);
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < unsigned(args.x_n0);
+        index += gridDim.x * BLOCK) {
         task_0(args, int(index));
     }
 }
@@ -141,9 +140,8 @@ __device__ inline void task_3(const Args &args, int list_index, int i_inside, in
 
 extern "C" __global__ void __launch_bounds__(BLOCK) splat_3(const Args args) {
     int extent_list_index = max(int(args.block_pool->listed), 0);
-    unsigned count = unsigned(extent_list_index) * 16;
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+        index < unsigned(extent_list_index) * 16; index += gridDim.x * BLOCK) {
         task_3(args, int(index / 16), int(index / 4 % 4), int(index % 4));
     }
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan af996b40, swap.py:4: swap(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 4e203865, swap.py:4: swap(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -31,11 +31,10 @@ void task(int i, bool has_iteration) {
 }
 
 void main() {
-    uint count = uint(args.a_n);
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint first = gl_WorkGroupID.x * BLOCK; first < count; first += stride) {
+    for (uint first = gl_WorkGroupID.x * BLOCK; first < uint(args.a_n);
+        first += gl_NumWorkGroups.x * BLOCK) {
         uint index = first + gl_LocalInvocationID.x;
-        task(int(index), index < count);
+        task(int(index), index < uint(args.a_n));
         barrier();  // the next iteration overwrites the shared arrays
     }
 }

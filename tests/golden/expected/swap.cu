@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda b7f2ce7e, swap.py:4: swap(a: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda cf2c44d0, swap.py:4: swap(a: ndarray[f32, 1])
 
 #define BLOCK 64
 
@@ -25,11 +25,10 @@ __device__ inline void task(const Args &args, int i, bool has_iteration) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) swap_0(const Args args) {
-    unsigned count = unsigned(args.a_n);
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned first = blockIdx.x * BLOCK; first < count; first += stride) {
+    for (unsigned first = blockIdx.x * BLOCK; first < unsigned(args.a_n);
+        first += gridDim.x * BLOCK) {
         unsigned index = first + threadIdx.x;
-        task(args, int(index), index < count);
+        task(args, int(index), index < unsigned(args.a_n));
         __syncthreads();  // the next iteration overwrites the shared arrays
     }
 }

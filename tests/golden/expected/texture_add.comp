@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 6ac64e73, texture_add.py:8:
+// shadesmith 0.1.0, vulkan 64c76d42, texture_add.py:8:
 // kernel(in_ten: rw_texture[rgba8, 1], out_ten: rw_texture[rgba8, 1], nsize: i32, addend: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -25,9 +25,8 @@ void task(int i) {
 }
 
 void main() {
-    uint count = uint(max(args.nsize, 0));
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < uint(max(args.nsize, 0));
+        index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index));
     }
 }

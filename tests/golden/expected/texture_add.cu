@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda c99f84a7, texture_add.py:8:
+// shadesmith 0.1.0, cuda 31155256, texture_add.py:8:
 // kernel(in_ten: rw_texture[rgba8, 1], out_ten: rw_texture[rgba8, 1], nsize: i32, addend: i32)
 
 #define BLOCK 128
@@ -42,9 +42,8 @@ __device__ inline void task(const Args &args, int i) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) kernel_0(const Args args) {
-    unsigned count = unsigned(max(args.nsize, 0));
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < unsigned(max(args.nsize, 0));
+        index += gridDim.x * BLOCK) {
         task(args, int(index));
     }
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 2c239c58, texture_sample.py:9:
+// shadesmith 0.1.0, vulkan 90f818d5, texture_sample.py:9:
 // kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2])
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -30,9 +30,8 @@ void task(int i, int j) {
 }
 
 void main() {
-    uint count = uint(args.labels_n0) * uint(args.labels_n1);
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < uint(args.labels_n0) * uint(args.labels_n1);
+        index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index / args.labels_n1), int(index % args.labels_n1));
     }
 }

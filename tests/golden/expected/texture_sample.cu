@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 69297940, texture_sample.py:9:
+// shadesmith 0.1.0, cuda 808724ac, texture_sample.py:9:
 // kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2])
 
 #define BLOCK 128
@@ -63,9 +63,8 @@ __device__ inline void task(const Args &args, int i, int j) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) kernel_0(const Args args) {
-    unsigned count = unsigned(args.labels_n0) * unsigned(args.labels_n1);
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+        index < unsigned(args.labels_n0) * unsigned(args.labels_n1); index += gridDim.x * BLOCK) {
         task(args, int(index / args.labels_n1), int(index % args.labels_n1));
     }
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 40ff9dc4, tiles.py:4:
+// shadesmith 0.1.0, vulkan 3c1fd6fa, tiles.py:4:
 // tiles(a: ndarray[f32, 1], sums: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -52,11 +52,10 @@ void task(int i, bool has_iteration) {
 }
 
 void main() {
-    uint count = uint(args.a_n);
     // an axis of the grid has at most 65,535 groups; the others are in further rows
     uint first = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * BLOCK;
-    if (first < count) {
+    if (first < uint(args.a_n)) {
         uint index = first + gl_LocalInvocationID.x;
-        task(int(index), index < count);
+        task(int(index), index < uint(args.a_n));
     }
 }

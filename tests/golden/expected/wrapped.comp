@@ -1,5 +1,5 @@
 // ===== wrapped_0.comp
-// shadesmith 0.1.0, vulkan fb2a2415, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, vulkan a557216d, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -29,15 +29,14 @@ void task(int i, int j) {
 }
 
 void main() {
-    uint count = uint(args.a_n0) * uint(args.a_n1);
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < uint(args.a_n0) * uint(args.a_n1);
+        index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index / args.a_n1), int(index % args.a_n1));
     }
 }
 
 // ===== wrapped_1.comp
-// shadesmith 0.1.0, vulkan f102c198, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, vulkan a9f840c0, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -95,9 +94,8 @@ void task(int k) {
 }
 
 void main() {
-    uint count = uint(max(args.n, 0));
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < uint(max(args.n, 0));
+        index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index));
     }
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 9bdce923, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, cuda 23a54281, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 
 #define BLOCK 128
 
@@ -45,9 +45,8 @@ __device__ inline void task_0(const Args &args, int i, int j) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) wrapped_0(const Args args) {
-    unsigned count = unsigned(args.a_n0) * unsigned(args.a_n1);
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+        index < unsigned(args.a_n0) * unsigned(args.a_n1); index += gridDim.x * BLOCK) {
         task_0(args, int(index / args.a_n1), int(index % args.a_n1));
     }
 }
@@ -66,9 +65,8 @@ __device__ inline void task_1(const Args &args, int k) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) wrapped_1(const Args args) {
-    unsigned count = unsigned(max(args.n, 0));
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < unsigned(max(args.n, 0));
+        index += gridDim.x * BLOCK) {
         task_1(args, int(index));
     }
 }

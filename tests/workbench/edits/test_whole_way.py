@@ -24,20 +24,20 @@ OWN = {
     "cpu": ("c/range_for.c.j2", "    {{ task.pragma }}", "    @\n    #pragma omp parallel for schedule(dynamic, 64)"),
     "vulkan": (
         "glsl/range_for_main.comp.j2",
-        "for (uint index = gl_GlobalInvocationID.x; index < count;",
-        "uint index = gl_GlobalInvocationID.x;  @\n    for (; index < count;",
+        "for (uint index = gl_GlobalInvocationID.x; index < {{ task.count }};",
+        "uint index = gl_GlobalInvocationID.x;  @\n    for (; index < {{ task.count }};",
     ),
     "cuda": ("cuda/range_for.cu.j2", "for (unsigned index =", "@\n    #pragma unroll 4\n    for (unsigned index ="),
 }
 """A template of a project for each target: its name, a text of ours, what stands in place of it; `@` is a comment."""
-MARK = {"cpu": "schedule(dynamic, 64)", "vulkan": "for (; index < count;", "cuda": "#pragma unroll 4"}
+MARK = {"cpu": "schedule(dynamic, 64)", "vulkan": "for (; index < uint(args.x_n);", "cuda": "#pragma unroll 4"}
 WRONG = {
     "cpu": (
         "{{ line }}\n{% endfor %}\n{% endblock %}\n}",
         "{{ line.replace('i = 0', 'i = 1') }}\n{% endfor %}\n{% endblock %}\n}",
     ),
-    "vulkan": ("index < count; index +=", "index + 1 < count; index +="),
-    "cuda": ("index < count; index +=", "index + 1 < count; index +="),
+    "vulkan": ("; index < {{ task.count }}; index +=", "; index + 1 < {{ task.count }}; index +="),
+    "cuda": ("; index < {{ task.count }}; index +=", "; index + 1 < {{ task.count }}; index +="),
 }
 """The first or last element is left alone."""
 

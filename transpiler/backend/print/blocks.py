@@ -35,7 +35,7 @@ from ...ir.tasks import Task
 from ...ir.threads import COLLECTIVES, SUBGROUP_SIZE, Barrier, Collective, Exchange, ThreadFor, ThreadIndex, waits
 from ...ir.types import Scalar, Struct, Tensor, Type, element_of, i32, member_offset
 from ...lazy_dataclasses import dataclass
-from ..languages.common.atomics import is_native
+from ..languages.common.atomics import is_native, whole_key, whole_name
 from ..languages.common.collectives import ALL_LANES, collective_syntax, exchange_key, exchange_name
 from ..languages.common.helpers import known
 from ..languages.common.syntax import atomic_syntax
@@ -310,6 +310,12 @@ def declare_per_thread(p: Statements, alloca: Alloca, name: str) -> str:
 
 def write_atomic(p: Statements, atomic: AtomicOp) -> None:
     """Print an atomic operation, or all of those that are performed together."""
+    if isinstance(atomic.type, Tensor):
+        p.mark(atomic.location)
+        p.e.need(whole_key(atomic.op, atomic.type))
+        target, value = p.e.lvalue(atomic.pointer), p.e.operand(atomic.value, ASSIGN)
+        p.emit(f"{whole_name(atomic.op, atomic.type)}(&{target}, {value});", atomic.location)
+        return
     assert isinstance(atomic.type, Scalar)
     if atomic.together is not None:
         _add_together(p, atomic, *atomic.together)

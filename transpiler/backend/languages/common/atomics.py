@@ -12,8 +12,8 @@ from functools import lru_cache
 
 from ....errors import UnsupportedError
 from ....ir.ops import ATOMIC_OPS, MASKED_OPS
-from ....ir.types import SCALARS, Scalar
-from . import wrapping
+from ....ir.types import SCALARS, Scalar, Tensor
+from . import tensors, wrapping
 from .helpers import called
 from .language import Language
 from .syntax_forms import ASSIGN, PRIMARY, Generated, Syntax
@@ -66,6 +66,32 @@ def generate(language: Language, key: str) -> Generated:
     type = SCALARS[name]
     source = language.atomic_helper(language, op, type)
     return Generated(f"atomic_{op}_{type}", source, called(language, source))
+
+
+def whole_key(op: str, vector: Tensor) -> str:
+    """Return the key of the function for `op` on all elements of a vector."""
+    return f"whole {op} {vector}"
+
+
+def whole_name(op: str, vector: Tensor) -> str:
+    """Return the name of that function, which takes the address of the vector."""
+    return f"atomic_{op}_{tensors.tensor_name(vector)}"
+
+
+@lru_cache(maxsize=256)
+def generate_whole(language: Language, key: str) -> Generated:
+    """Return the function of `whole_key`: each element is changed on its own."""
+    _, op, name = key.split(" ")
+    vector = tensors.parse_type(name)
+    assert isinstance(vector, Tensor)
+    syntax = language.atomic(op, vector.element, True)
+    targets = [tensors.pointed_element(language, vector, "address", [k]) for k in range(vector.size)]
+    values = [tensors.element_source(language, vector, "value", [k]) for k in range(vector.size)]
+    type = tensors.tensor_name(vector)
+    body = "".join(f"    {syntax.template.format(*each)};\n" for each in zip(targets, values, strict=True))
+    head = f"{language.helper_qualifier}void {whole_name(op, vector)}({type} *address, {type} value) {{\n"
+    uses = (*tensors.type_keys(language, vector), *tensors.type_keys(language, vector.element), *syntax.helpers)
+    return Generated(whole_name(op, vector), f"{head}{body}}}", tuple(dict.fromkeys(uses)))
 
 
 def combined(language: Language, op: str, type: Scalar, old: str) -> str:

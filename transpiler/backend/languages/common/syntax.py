@@ -339,7 +339,7 @@ def helper_identifiers(language: Language, keys: Iterable[str]) -> set[str]:
 
 
 def _is_generated(key: str) -> bool:
-    return " -> " in key or key.startswith(("atomic ", "block ", "subgroup ", "texel "))
+    return " -> " in key or key.startswith(("atomic ", "block ", "subgroup ", "texel ", "whole "))
 
 
 def _generate(language: Language, key: str) -> Generated:
@@ -349,6 +349,8 @@ def _generate(language: Language, key: str) -> Generated:
         return collectives.generate_reduction(language, key)
     if key.startswith("texel "):
         return texture_functions.generate(language, key)
+    if key.startswith("whole "):
+        return atomics.generate_whole(language, key)
     return atomics.generate(language, key) if key.startswith("atomic ") else tensor_functions.generate(language, key)
 
 
