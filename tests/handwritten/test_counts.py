@@ -18,9 +18,9 @@ CEILINGS = {
 }
 """At most so many in all sources of a language. They only fall; the goals are 60, 150, 0 and 0."""
 INVENTED = {
-    "c": {"threads": 38, "cells": 45, "reports": 8, "sweeps": 2, "derived": 36, "copies": 6, "values": 24},
-    "cuda": {"threads": 35, "cells": 45, "reports": 8, "sweeps": 2, "derived": 39, "copies": 6, "values": 18},
-    "vulkan": {"threads": 35, "cells": 45, "reports": 8, "sweeps": 2, "derived": 37, "copies": 6, "values": 17},
+    "c": {"threads": 31, "cells": 45, "reports": 8, "sweeps": 2, "derived": 34, "copies": 6, "values": 22},
+    "cuda": {"threads": 22, "cells": 45, "reports": 8, "sweeps": 2, "derived": 39, "copies": 6, "values": 18},
+    "vulkan": {"threads": 22, "cells": 45, "reports": 8, "sweeps": 2, "derived": 37, "copies": 6, "values": 17},
 }
 """At most so many names of each kind are not Python's (`emitted_counts.kind_of`). The corpus and the golden kernels have
 what programs seldom have: types in turn, cells of sparse trees, adjoints, threads that wait for each other.
@@ -29,11 +29,9 @@ NAMED = 0.95
 """At least this part of the names is Python's, is made of a Python name and a word, or is of a kind that Python has no
 names for: the rest are numbered copies and invented names of values.
 """
-AS_WORDED = {"c": 0.90, "cuda": 0.93, "vulkan": 0.93}
-"""At least this part of all names of local variables in the programs of examples/ is Python's itself."""
 IN_EXAMPLES = 0.95
-"""The same of the names of values: without those of threads, loops and joins, for which Python has no names
-(`emitted_counts.MACHINERY`).
+"""At least this part of all names of local variables in the programs of examples/ is Python's itself, as the issue words
+it; so it is of the names of values, without those that Python has none for (`emitted_counts.MACHINERY`).
 """
 
 
@@ -46,7 +44,7 @@ def test_all_sources_stay_below_the_ceilings() -> None:
             examples[source.language].update({kind: len(names) for kind, names in source.found().items()})
         magic[source.language] += sum(len(magic_floats(file)) for file in source.module.files)
     for language, found in examples.items():
-        assert emitted_counts.from_python(found) >= AS_WORDED[language], language
+        assert emitted_counts.from_python(found) >= IN_EXAMPLES, language
         assert emitted_counts.values_from_python(found) >= IN_EXAMPLES, language
     for language, found in emitted_counts.counts().items():
         found["magic"] = magic[language]

@@ -1,11 +1,12 @@
-// shadesmith 0.1.0, c 160d61b6, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
+// shadesmith 0.1.0, c 859c9d49, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 #include <math.h>
+#include <stdint.h>
 
 #define LANES 32  // neighbouring iterations whose loops run together
 
 // The first iteration after a run of `lanes` that starts at `first`, of a loop that ends at `end`.
-static inline int run_end(int first, int end, int lanes) {
-    return (long long)end - first < lanes ? end : first + lanes;
+static inline int lanes_end(int first, int end, int lanes) {
+    return (int64_t)end - first < lanes ? end : first + lanes;
 }
 
 typedef struct { float x, y; } vec2;
@@ -28,14 +29,14 @@ struct Args {
 static inline void task(const struct Args args, int i, int first_j) {
     // escape.py:6  c = ti.Vector([-0.8, ti.cos(t) * 0.2])
     vec2 c = {-0.8f, cosf(args.t) * 0.2f};
-    // escape.py:7  z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
-    float difference = (float)i / (float)args.n - 1.0f;
     float z_x[LANES];
     float z_y[LANES];
     int iterations[LANES];
     #pragma omp simd
-    for (int j = first_j; j < run_end(first_j, args.pixels_n1, LANES); j++) {
-        vec2 z = vec2_mul_vs((vec2){difference, (float)j / (float)args.n - 0.5f}, 2.0f);
+    for (int j = first_j; j < lanes_end(first_j, args.pixels_n1, LANES); j++) {
+        // escape.py:7  z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
+        vec2 z = vec2_mul_vs((vec2){(float)i / (float)args.n - 1.0f,
+            (float)j / (float)args.n - 0.5f}, 2.0f);
         z_x[j - first_j] = z.x;
         z_y[j - first_j] = z.y;
         // escape.py:8  iterations = 0
@@ -46,7 +47,7 @@ static inline void task(const struct Args args, int i, int first_j) {
     while (any != 0) {
         any = 0;
         #pragma omp simd reduction(|: any)
-        for (int j = first_j; j < run_end(first_j, args.pixels_n1, LANES); j++) {
+        for (int j = first_j; j < lanes_end(first_j, args.pixels_n1, LANES); j++) {
             if (vec2_length((vec2){z_x[j - first_j], z_y[j - first_j]}) < 20.0f
                 && iterations[j - first_j] < 50) {
                 any |= 1;
@@ -62,7 +63,7 @@ static inline void task(const struct Args args, int i, int first_j) {
         }
     }
     #pragma omp simd
-    for (int j = first_j; j < run_end(first_j, args.pixels_n1, LANES); j++) {
+    for (int j = first_j; j < lanes_end(first_j, args.pixels_n1, LANES); j++) {
         // escape.py:12  pixels[i, j] = 1 - iterations * 0.02
         pixels(i, j) = 1.0f - iterations[j - first_j] * 0.02f;
     }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c c0099ccd, gradient_of_springs.py:11: springs_grad()
+// shadesmith 0.1.0, c 80563202, gradient_of_springs.py:11: springs_grad()
 #include <math.h>
 #include <stdbool.h>
 
@@ -20,6 +20,11 @@ static inline float atomic_add_f32(float *address, float value) {
 static inline vec2 vec2_mul_sv(float a, vec2 b) { return (vec2){a * b.x, a * b.y}; }
 static inline float vec2_length(vec2 a) { return sqrtf(a.x * a.x + a.y * a.y); }
 static inline vec2 vec2_sub(vec2 a, vec2 b) { return (vec2){a.x - b.x, a.y - b.y}; }
+
+static inline void atomic_add_vec2(vec2 *address, vec2 value) {
+    atomic_add_f32(&address->x, value.x);
+    atomic_add_f32(&address->y, value.y);
+}
 
 struct Args {
     const ivec2 *restrict ends_data;         // ends: field[i32[2], 256]
@@ -44,8 +49,8 @@ struct Args {
 // gradient_of_springs.py:12  for s in ends:
 static inline void task(const struct Args args, int s) {
     // gradient_of_springs.py:13  d = x[ends[s][0]] - x[ends[s][1]]
-    int ends_s_x = ends(s).x, ends_s_y = ends(s).y;
-    vec2 d = vec2_sub(x(ends_s_x), x(ends_s_y));
+    int ends_s_y = ends(s).y;
+    vec2 d = vec2_sub(x(ends(s).x), x(ends_s_y));
     // gradient_of_springs.py:14  strain = d.norm() / length[s] - 1
     float norm_d = vec2_length(d), length_s = length(s), length_ratio = norm_d / length_s;
     float strain = length_ratio - 1.0f;
@@ -58,8 +63,7 @@ static inline void task(const struct Args args, int s) {
     // adjoint of :13
     atomic_add_f32(&x_grad(ends_s_y).x, -d_adj.x);
     atomic_add_f32(&x_grad(ends_s_y).y, -d_adj.y);
-    atomic_add_f32(&x_grad(ends_s_x).x, d_adj.x);
-    atomic_add_f32(&x_grad(ends_s_x).y, d_adj.y);
+    atomic_add_vec2(&x_grad(ends(s).x), d_adj);
 }
 
 void springs_grad_0(const struct Args *arguments) {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c da3c90e9, names.py:5:
+// shadesmith 0.1.0, c 76cbb8ac, names.py:5:
 // names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32)
 #include <math.h>
 #include <stdbool.h>
@@ -7,6 +7,13 @@
 static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; }
 
 typedef struct { float x, y, z; } vec3;
+
+static inline int atomic_add_i32(int *address, int value) {
+    return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
+}
+
+static inline vec3 vec3_div_vs(vec3 a, float b) { return (vec3){a.x / b, a.y / b, a.z / b}; }
+static inline float vec3_length(vec3 a) { return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z); }
 
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
@@ -18,12 +25,11 @@ static inline float atomic_add_f32(float *address, float value) {
     return old;
 }
 
-static inline int atomic_add_i32(int *address, int value) {
-    return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
+static inline void atomic_add_vec3(vec3 *address, vec3 value) {
+    atomic_add_f32(&address->x, value.x);
+    atomic_add_f32(&address->y, value.y);
+    atomic_add_f32(&address->z, value.z);
 }
-
-static inline vec3 vec3_div_vs(vec3 a, float b) { return (vec3){a.x / b, a.y / b, a.z / b}; }
-static inline float vec3_length(vec3 a) { return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z); }
 
 struct Args {
     vec3 *psi_data;   // ψ: ndarray[f32[3], 1]
@@ -47,10 +53,8 @@ static inline void task(const struct Args args, int i) {
         float_(i) = atomic_add_i32(&float_(0), 1);
     }
     // names.py:12  ψ[i] += λ.zyx / max(distance, 1e-9)
-    vec3 psi_add = vec3_div_vs((vec3){lambda.z, lambda.y, lambda.x}, max_f32(distance, 1e-9f));
-    atomic_add_f32(&psi(i).x, psi_add.x);
-    atomic_add_f32(&psi(i).y, psi_add.y);
-    atomic_add_f32(&psi(i).z, psi_add.z);
+    atomic_add_vec3(&psi(i), vec3_div_vs((vec3){lambda.z, lambda.y, lambda.x},
+        max_f32(distance, 1e-9f)));
 }
 
 void names_0(const struct Args *arguments) {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 7f361177, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, c 94e91a87, normalize.py:4: normalize(a: ndarray[f32, 1])
 #include <stdint.h>
 
 // A loop that computes a sum is cut into so many parts.
@@ -11,6 +11,12 @@ static inline int part_begin(int count, int part) {
 
 // The first iteration after it.
 static inline int part_end(int count, int part) { return part_begin(count, part + 1); }
+
+// A sum of floats adds so many iterations in f32, and the sums of such runs in f64.
+#define RUN 128
+
+// The first iteration after a run of at most RUN.
+static inline int run_end(int run, int end) { return (int64_t)end - run < RUN ? end : run + RUN; }
 
 struct Temporaries {
     float total;  // f32
@@ -37,8 +43,9 @@ void normalize_0(const struct Args *arguments) {
 
 // task 1 of 3: range_for over a
 // normalize.py:6  for i in range(a.shape[0]):
-static inline void task_1(const struct Args args, int i, double *total) {
-    *total += a(i);  // :7, not atomic: joined below (reduce_atomics)
+static inline void task_1(const struct Args args, int i, float *total_run) {
+    // normalize.py:7  total += a[i]
+    *total_run += a(i);  // not atomic: joined below (reduce_atomics)
 }
 
 void normalize_1(const struct Args *arguments) {
@@ -48,9 +55,14 @@ void normalize_1(const struct Args *arguments) {
     #pragma omp parallel for firstprivate(args) schedule(static) if (args.a_n >= 8192)
     for (int part = 0; part < PARTS; part++) {
         double total = 0.0;
-        #pragma omp simd reduction(+: total) simdlen(16)
-        for (int64_t i = part_begin(args.a_n, part); i < part_end(args.a_n, part); i++) {
-            task_1(args, i, &total);
+        int end = part_end(args.a_n, part);
+        for (int run = part_begin(args.a_n, part); run < end; run = run_end(run, end)) {
+            float total_run = 0.0f;
+            #pragma omp simd reduction(+: total_run) simdlen(16)
+            for (int64_t i = run; i < run_end(run, end); i++) {
+                task_1(args, i, &total_run);
+            }
+            total += total_run;
         }
         total_of[part] = total;
     }

@@ -25,7 +25,7 @@ import numpy as np
 
 from ...ir.builder import Builder, flat_index
 from ...ir.functions import Call, reachable
-from ...ir.nodes import Block, Effect, Statement, operands, walk
+from ...ir.nodes import Block, Effect, Statement, count_uses, operands, walk
 from ...ir.statements import (
     Alloca,
     ArgLoad,
@@ -80,6 +80,7 @@ def lane_whiles(kernel: Kernel, context: PassContext) -> bool:
             _Components().run(task.body)
             outer = _outer_values(task.body, task.loop)
             task.body.statements = split_at(task.body, outer, _run_together).statements
+            _move_into_runs(task.body)
             carry_across_barriers(task.body, {}, CHEAP)
             drop_unused(task.body)
             task.lane_loops = RUN
@@ -118,6 +119,18 @@ def _outer_values(body: Block, loop: RangeFor) -> set[Statement]:
         if is_same and all(operand in found for operand in operands(statement)):
             found.add(statement)
     return found
+
+
+def _move_into_runs(body: Block) -> None:
+    """Move a value without a name into the only run that uses it, where it needs none: compilers compute it once."""
+    uses = {statement: count_uses(Block([statement])) for statement in body}
+    for value in reversed(list(body)):  # each before the values that it is computed of
+        is_simple = isinstance(value, Cast) or (isinstance(value, Operation) and value.op in {*CHEAP, "div"})
+        users = [statement for statement in body if value in uses[statement]]
+        if is_simple and value.name is None and len(users) == 1 and isinstance(users[0], ThreadFor):
+            body.statements.remove(value)
+            users[0].body.statements.insert(0, value)
+            uses[users[0]] = count_uses(Block([users[0]]))
 
 
 def _run_together(loop: Statement) -> list[Statement] | None:
