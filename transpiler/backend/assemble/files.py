@@ -237,8 +237,7 @@ class FileAssembler:
             "ballot": language.warp.ballot if language.warp and p.block is not None and p.block.uses_lanes else "",
             "shared": p.shared,
             "prologue": [*p.prologue, *(threads.declarations if threads else []), *lanes],
-            "count": threads.limit if threads else "1",
-            "device_count": threads.device_count if threads else "",
+            **_counts(threads),
             "nest": lines,
             "reductions": p.reductions if p.task.reductions else None,
             "block_sums": p.block_sums,
@@ -282,6 +281,13 @@ def _is_simd(printed: PrintedTask, threads: Threads, vectorizable: bool) -> bool
         return task.as_lanes
     is_plain = vectorizable and not task.synchronizes and not task.private
     return is_plain and is_vectorized(threads, *pointers_of(printed.statements, printed.memory))
+
+
+def _counts(threads: Threads | None) -> dict[str, str]:
+    """Return the number of iterations as an entry compares it with a thread's, and what it reads for that, or ""."""
+    if threads is None:
+        return {"count": "1", "device_count": ""}
+    return {"count": threads.limit, "device_count": threads.device_count}
 
 
 def _guarded(count: str, call: str) -> list[str]:
