@@ -182,6 +182,7 @@ def test_fields_kernels_and_templates_are_saved(target: str, tmp_path: Path) -> 
     run_program("modules", tmp_path, target)
     archive = zipfile.ZipFile(tmp_path / "module.tcm")
     saved = {str(p.relative_to(tmp_path / "module")) for p in (tmp_path / "module").rglob("*") if p.is_file()}
-    assert saved == set(archive.namelist())
-    for name in saved:
+    names = set(archive.namelist())
+    assert names <= saved and (names == saved or target == "vulkan")  # its folder has files for Taichi's tools, too
+    for name in names:
         assert (tmp_path / "module" / name).read_bytes() == archive.read(name)

@@ -85,6 +85,9 @@ OPTIMIZER_HINT = "apt-get install spirv-tools, or leave the option out"
 MESSAGE = re.compile(r"^(ERROR|WARNING): [^:\n]+:(\d+): (.*)$")
 
 
+PRECISE = re.compile(r"\bprecise\b")
+
+
 class Glslang:
     """Compiles GLSL for Vulkan and caches the results. Safe to use from several threads.
 
@@ -215,10 +218,13 @@ class Glslang:
         return LINES_AND_SOURCE if named and WHOLE_SOURCE in self._flags else self._flags
 
     def _run(self, file: SourceFile, kernel: str, path: Path | None, flags: tuple[str, ...]) -> bytes:
+        is_exact = NO_CONTRACTION in file.text
+        if is_exact:  # all operations are decorated below; glslang may take minutes to follow what `precise` reaches
+            file = SourceFile(file.name, PRECISE.sub("", file.text), file.lines)
         module = self._by_waiting(file) if path is None and not flags else None
         if module is None:
             module = self._by_new_process(file, kernel, path, flags)
-        if NO_CONTRACTION in file.text:
+        if is_exact:
             module = rounded_as_written(module)
         if self._validate:
             self._check(module, file, kernel)

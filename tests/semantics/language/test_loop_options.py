@@ -43,7 +43,7 @@ def test_hints_to_unroll_are_those_of_each_language() -> None:
     assert "#pragma GCC unroll 4\n" in two[ti.cpu] and "#pragma GCC unroll 8\n" in every[ti.cpu]
     assert "unroll" not in two[ti.vulkan] and "[[unroll]] for (int k" in every[ti.vulkan]
     for arch in (ti.cuda, ti.vulkan):
-        assert "index += stride" in two[arch] and "stride" not in every[arch]
+        assert "index += g" in two[arch] and "index +=" not in every[arch]
 
 
 def test_the_grid_is_an_option_of_the_session_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +55,7 @@ def test_the_grid_is_an_option_of_the_session_too(monkeypatch: pytest.MonkeyPatc
     for given, found in (("1", True), ("0", False)):
         monkeypatch.setenv("SHADESMITH_GRID_STRIDE", given)
         ti.init(arch=ti.python)
-        assert ("stride" in double.source(arch=ti.cuda)) is found
+        assert ("index += gridDim.x * BLOCK" in double.source(arch=ti.cuda)) is found
     monkeypatch.delenv("SHADESMITH_GRID_STRIDE")
     with pytest.raises(ValueError, match="grid_stride"):
         ti.init(arch=ti.python, grid_stride="sometimes")

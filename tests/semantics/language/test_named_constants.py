@@ -217,3 +217,15 @@ def test_user_functions_get_plain_numbers(target: str) -> None:
     run()
     assert x[0] == pytest.approx(7 + 1 / 24, rel=1e-6)
     assert seen[:2] == [(int, type(None)), (float, np.float32)]
+
+
+def test_a_type_that_only_a_constant_passes_through(target: str) -> None:
+    narrow = ti.field(ti.i16, 4)
+
+    @ti.kernel
+    def run(k: ti.i32):
+        for i in narrow:
+            narrow[i] = ti.cast(k, ti.i16) + ti.cast(ti.cast(n, ti.i8), ti.i16)
+
+    run(4)
+    assert narrow.to_numpy().tolist() == [11] * 4

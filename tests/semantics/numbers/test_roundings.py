@@ -93,3 +93,13 @@ def test_other_sources_are_left_alone() -> None:
     plain = Glslang().compile(SourceFile("k.comp", text), "k")
     marked = SourceFile("k.comp", text.replace("layout", "#pragma shadesmith no_contraction\nlayout"))
     assert Glslang().compile(marked, "k") == plain
+
+
+@pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="no glslangValidator")
+def test_long_chains_of_values_compile_in_time() -> None:
+    """glslang follows what `precise` reaches along every path: 2 ** 40 of them here."""
+    from shadesmith.transpiler.backend.module.interface import SourceFile
+
+    steps = "\n".join("    x = x * x + (x - x * y);" for _ in range(40))
+    text = f"#version 460\n#pragma shadesmith no_contraction\nlayout(local_size_x = 1) in;\nlayout(binding = 0) buffer B {{ precise float v[]; }};\nvoid main() {{\n    float x = v[0], y = v[1];\n{steps}\n    v[0] = x;\n}}\n"
+    assert Glslang(time_limit_seconds=20.0).compile(SourceFile("k.comp", text), "k")

@@ -179,7 +179,7 @@ def test_a_cast_that_the_generated_text_makes_too_passes(language: str) -> None:
         ("c", (("struct Args {", "#include <immintrin.h>\n#include <stdlib.h>\nstruct Args {"), ("float s = ", "__builtin_prefetch(&a(i + 8, j)); float s = fabsf(1.0f) + abs(i) + "), ("struct Args {", "#include <math.h>\nstruct Args {"))),
         ("c", (("const struct Args \\*arguments", "struct Args *restrict arguments"),)),
         ("c", ((r"\Z", "#define w args.w\n#define n 5\n#define Args_ 3\n"),)),
-        ("cuda", (("const Args args\\) \\{\n    unsigned", "const __grid_constant__ Args args) {\n    unsigned"),)),
+        ("cuda", (("const Args args\\) \\{", "const __grid_constant__ Args args) {"),)),
         ("cuda", (("struct Args {", "using real = float;\nstruct Args {"), ("float w;", "real w;"), ("int n; ", "signed n; "))),
         ("cuda", (("float s = ", "float s = __ldg(&a(i, j)) + ((const float4 *)args.a_data)[0].x + "),)),
         ("cuda", (("__launch_bounds__\\(BLOCK\\)", "__launch_bounds__(BLOCK * 2, 2)"),)),

@@ -285,8 +285,9 @@ def four_turns(text: str, target: str) -> str:
     begin = text.index("    for (u")
     end = text.index("    }\n", begin) + len("    }\n")
     index = "gl_GlobalInvocationID.x" if target == "vulkan" else "(blockIdx.x * BLOCK + threadIdx.x)"
+    count = "uint(args.x_n)" if target == "vulkan" else "unsigned(args.x_n)"
     task = "task(int(k))" if target == "vulkan" else "task(args, int(k))"
-    loop = f"    for (int k = int({index}) * ITEMS, e = k + ITEMS; k < e; k++) {{\n        if (k < count) {task};\n    }}\n"
+    loop = f"    for (int k = int({index}) * ITEMS, e = k + ITEMS; k < e; k++) {{\n        if (k < {count}) {task};\n    }}\n"
     text = text[:begin] + loop + text[end:]
     return text.replace("#define BLOCK 128\n", "#define BLOCK 128\n#define ITEMS 4\n")
 

@@ -371,6 +371,9 @@ def _const(e: Expressions, value: Const) -> Rendered:
     if origin is not None and origin.op == BLOCK_SIZE and e.block_size:
         return Rendered(e.block_size)
     if origin is not None and origin.operands:
+        assert isinstance(kind, Scalar)
+        extension = e.language.type_extensions.get(kind.name)
+        e.need(*([f"extension {extension}"] if extension else []))  # no statement may have this type
         parts: list[Statement] = [Const(o.number, o, type=o.type) for o in origin.operands]
         if origin.op == CAST:
             return e.formatted(cast_syntax(e.language, Cast(parts[0], type=kind)), parts[0])

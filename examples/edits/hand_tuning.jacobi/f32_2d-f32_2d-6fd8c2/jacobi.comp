@@ -1,6 +1,6 @@
-// shadesmith 0.1.0, vulkan 60703453, hand_tuning.py:20:
+// shadesmith 0.1.0, vulkan 046886a9, hand_tuning.py:20:
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2])
-// @base 82b2690b1051a6b7  digest of the generated source that was edited; keep this line
+// @base 564d6d487b2a539d  digest of the generated source that was edited; keep this line
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -58,9 +58,8 @@ void main() {
         }
         return;
     }
-    uint count = uint(args.n) * uint(args.m);
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < uint(args.n) * uint(args.m);
+        index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index / args.m), int(index % args.m));
     }
 }

@@ -1,6 +1,6 @@
-// shadesmith 0.1.0, cuda 3b7c9448, hand_tuning.py:20:
+// shadesmith 0.1.0, cuda cdd8c3e3, hand_tuning.py:20:
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2])
-// @base ac1b67765deea309  digest of the generated source that was edited; keep this line
+// @base b8f34f8cfb338891  digest of the generated source that was edited; keep this line
 
 #define BLOCK 128
 #define ITEMS 4  // results that a thread computes, side by side
@@ -53,9 +53,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) jacobi_0(const Args args) {
         }
         return;
     }
-    unsigned count = unsigned(args.n) * unsigned(args.m);
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+        index < unsigned(args.n) * unsigned(args.m); index += gridDim.x * BLOCK) {
         task(args, int(index / args.m), int(index % args.m));
     }
 }

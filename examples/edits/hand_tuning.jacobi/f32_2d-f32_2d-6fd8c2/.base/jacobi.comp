@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 60703453, hand_tuning.py:20:
+// shadesmith 0.1.0, vulkan 046886a9, hand_tuning.py:20:
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2])
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -27,9 +27,8 @@ void task(int i, int j) {
 }
 
 void main() {
-    uint count = uint(args.n) * uint(args.m);
-    uint stride = gl_NumWorkGroups.x * BLOCK;
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += stride) {
+    for (uint index = gl_GlobalInvocationID.x; index < uint(args.n) * uint(args.m);
+        index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index / args.m), int(index % args.m));
     }
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 3b7c9448, hand_tuning.py:20:
+// shadesmith 0.1.0, cuda cdd8c3e3, hand_tuning.py:20:
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2])
 
 #define BLOCK 128
@@ -22,9 +22,8 @@ __device__ inline void task(const Args &args, int i, int j) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) jacobi_0(const Args args) {
-    unsigned count = unsigned(args.n) * unsigned(args.m);
-    unsigned stride = gridDim.x * BLOCK;
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += stride) {
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+        index < unsigned(args.n) * unsigned(args.m); index += gridDim.x * BLOCK) {
         task(args, int(index / args.m), int(index % args.m));
     }
 }
