@@ -44,6 +44,7 @@ transpiler/passes/derivatives
 transpiler/passes/gathers
 transpiler/passes/cleanup
 transpiler/passes/target
+transpiler/passes/drivers
 transpiler/passes
 transpiler/backend/module
 transpiler/backend/languages/common

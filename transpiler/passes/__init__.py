@@ -63,23 +63,24 @@ from .control.split_arrays import split_arrays
 from .control.trap_nan import trap_nan
 from .derivatives.forward_mode import forward_mode
 from .derivatives.reverse_mode import reverse_mode
+from .drivers.exact_ends import exact_ends
+from .drivers.lowest_bits import lowest_bits
+from .drivers.minima import minima
+from .drivers.rounded_halves import rounded_halves
+from .drivers.shifts_by_31 import shifts_by_31
 from .gathers.gather_adjoints import gather_adjoints
 from .sparse.activate_cells import activate_cells
 from .sparse.deactivate_cells import deactivate_cells
 from .sparse.sparse_arrays import sparse_arrays
 from .sparse.struct_for import struct_for
 from .target.blocks_in_order import blocks_in_order
-from .target.exact_ends import exact_ends
 from .target.hoist_addresses import hoist_addresses
 from .target.inverse_roots import inverse_roots
 from .target.legalize import legalize
 from .target.lower_access import lower_access
-from .target.lowest_bits import lowest_bits
-from .target.minima import minima
 from .target.normal_numbers import normal_numbers
 from .target.ranges import ranges
 from .target.reciprocals import reciprocals
-from .target.rounded_halves import rounded_halves
 from .target.short_vectors import short_vectors
 from .target.unroll_loops import unroll_loops
 from .target.wide_accesses import wide_accesses
@@ -170,6 +171,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     split_vectors: (MatrixElement,),
     lowest_bits: ("bit_and", "mod", "plain_mod", "raw_mod"),
     minima: ("neg",),
+    shifts_by_31: ("shl", "mul"),
     inverse_roots: ("div",),
     reciprocals: ("div",),
     normal_numbers: ("rsqrt", "sqrt", "div"),
@@ -271,6 +273,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         lowest_bits,  # likewise
+        shifts_by_31,  # after all passes that know what a shift or a product is
         normal_numbers,  # likewise
         rounded_halves,  # after all passes that add or change conversions
         exact_ends,  # after all passes that change loops
@@ -284,8 +287,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
 REQUIRED = frozenset({
     "split_arrays", "packed_arrays", "lower", "call_effects", "recursion",
     "activate_cells", "deactivate_cells", "ordered_loops", "offload", "struct_for",
-    "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "minima", "lowest_bits", "exact_ends",
-    "rounded_halves",
+    "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "minima", "lowest_bits", "shifts_by_31",
+    "exact_ends", "rounded_halves",
     "sparse_arrays",
     "forward_mode", "reverse_mode",
 })  # fmt: skip

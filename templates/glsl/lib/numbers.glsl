@@ -185,6 +185,15 @@ int64_t lowest_bit_i64(int64_t x) { return int64_t(bitfieldExtract(uint(x), 0, 1
 // x & 1: see `lowest_bit_i32`.
 uint64_t lowest_bit_u64(uint64_t x) { return uint64_t(bitfieldExtract(uint(x), 0, 1)); }
 
+// x << 31. NVIDIA's driver 580 multiplies an x that was a 32-bit number by -2^31 instead.
+uint64_t shl_31_u64(uint64_t x) {
+    uvec2 words = unpackUint2x32(x);
+    return packUint2x32(uvec2(words.x << 31, words.y << 31 | words.x >> 1));
+}
+
+// x << 31: see `shl_31_u64`.
+int64_t shl_31_i64(int64_t x) { return int64_t(shl_31_u64(uint64_t(x))); }
+
 // base to the power of exponent, modulo 2^64.
 int64_t pow_i64(int64_t base, int64_t exponent) {
     if (exponent < 0l) {  // 1 / base^n, rounded toward zero

@@ -127,6 +127,7 @@ INTEGERS: dict[str, Syntax] = {
     "biased_min": call("biased_min_$t", 2),
     "biased_max": call("biased_max_$t", 2),
     "lowest_bit": call("lowest_bit_$t"),
+    "shl_31": call("shl_31_$t"),
     "abs": call("abs"),
     "sign": call("sign"),
     "floor": same(),
