@@ -415,7 +415,7 @@ class RangeFor(Statement):
     At the top level of a kernel it runs in parallel unless `serialize`.
 
     Attributes:
-        starts, ends, steps: i32 (or i64) values evaluated once before the loop. A step is a constant other than 0.
+        starts, ends, steps: i32 or i64, evaluated once before. A step is a constant other than 0, but in `row_lanes`.
         names: Python names of the indices.
         body: the statements of one iteration.
         serialize: whether it runs serially at the top level, too.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import numpy as np
@@ -99,6 +100,56 @@ def test_neighbouring_rows(target: str, for_few: None, n: int) -> None:
     assert np.array_equal(c.to_numpy(), z)
 
 
+@ti.kernel
+def of_given(a: Grid, b: Grid, c: Grid):
+    for i, j in c:
+        s = 0.25
+        for k in range(a.shape[1]):
+            s += a[i, k] * b[k, j]
+        c[i, j] = s
+
+
+@pytest.mark.parametrize("most", [1, 36, 1 << 31])
+def test_products_of_ndarrays_of_any_size(target: str, monkeypatch, most: int) -> None:
+    """One kernel takes rows one by one and together, by the number of iterations at each launch."""
+    monkeypatch.setattr(MODULE, "FEW", most)
+    random = np.random.default_rng(most)
+    shapes = [(0, 3, 4), (4, 0, 4), (4, 3, 0), (1, 1, 1), (3, 2, 12), (4, 3, 9), (5, 3, 7), (9, 2, 4), (11, 4, 130)]
+    for n, m, w in shapes:
+        x, y = (random.integers(-9, 9, shape).astype(np.float32) for shape in ((n, m), (m, w)))
+        padded = np.full((n + 2, w), 7.0, np.float32)
+        of_given(x, y, padded[1 : n + 1])
+        assert np.array_equal(padded[1 : n + 1], x @ y + 0.25), (n, m, w)
+        assert (padded[[0, -1]] == 7).all()
+        given, result = np.zeros((n, 2 * m), np.float32), np.zeros((2 * n, w), np.float32)
+        given[:, ::2] = x
+        of_given(given[:, ::2], y, result[::2])  # with gaps
+        assert np.array_equal(result[::2], x @ y + 0.25) and not result[1::2].any()
+
+
+@pytest.mark.parametrize("most", [1, 30])
+def test_bounds_that_the_launch_knows(target: str, monkeypatch, most: int) -> None:
+    monkeypatch.setattr(MODULE, "FEW", most)
+
+    @ti.kernel
+    def part(a: Grid, b: Grid, c: Grid, rows: ti.i32, last: ti.i32):
+        for n, i, j in ti.ndrange((1, 3), rows, (2, last)):
+            s = c[n * rows + i, j]
+            for k in range(3):
+                s -= a[i, k] * b[k, j]
+            c[n * rows + i, j] = s
+
+    random = np.random.default_rng(most)
+    a, b = (random.integers(-9, 9, shape).astype(np.float32) for shape in ((13, 3), (3, 9)))
+    for rows, last in ((0, 5), (-8, -8), (-3, 5), (1, 9), (2, 9), (3, 7), (5, 8), (13, 9), (8, 2)):
+        c = random.integers(-9, 9, (39, 9)).astype(np.float32)
+        expected = c.copy()
+        if rows > 0 and last > 2:
+            expected[rows : 3 * rows, 2:last] -= np.tile(a[:rows] @ b[:, 2:last], (2, 1))
+        part(a, b, c, rows, last)
+        assert np.array_equal(c, expected), (rows, last)
+
+
 def test_three_axes(target: str, for_few: None) -> None:
     (a, b, c), (x, y, _) = fields(ti.f32, (3, 6, 4), (4, 7), (3, 6, 7))
 
@@ -170,7 +221,7 @@ def test_loops_that_stay(for_few: None) -> None:
         for i, j in c:  # stores in the loop
             for k in range(n):
                 c[i, j] += a[i, k] * b[k, j] + ti.sqrt(c[i, j])
-        for i, j in w:  # of unknown length
+        for i, j in ti.ndrange(ti.cast(u[0, 0], ti.i32), n):  # of a length that only the device knows
             s = 0.0
             for k in range(n):
                 s += u[i, k] * v[k, j]
@@ -179,6 +230,40 @@ def test_loops_that_stay(for_few: None) -> None:
     given = [np.zeros((2, 4), np.float32)] * 3
     for arch in (ti.cuda, ti.vulkan):
         assert "(row_lanes)" not in stays.source(*given, arch=arch)
+
+
+def test_the_choice_at_launch_is_in_the_source() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    given = [np.zeros((2, 4), np.float32)] * 3
+    for arch, unsigned in ((ti.cuda, "(uint32_t){}"), (ti.vulkan, "uint({})")):
+        source = of_given.source(*given, arch=arch)
+        count = " * ".join(unsigned.format(f"args.c_n{axis}") for axis in range(2))
+        assert f"int step_i = {count} >= 1048576u ? 4 : 1;" in source
+        assert f"bool many = {count} >= 1048576u;" in source and "if (many && i <= args.c_n0 - 4) {" in source
+        assert "int end_ii = many ? args.c_n0 : i + 1;" in source
+        assert "four rows share what they load, if there are many (row_lanes)" in source
+
+
+def test_the_host_counts_threads_by_the_same_choice(target: str) -> None:
+    if target == "python":
+        pytest.skip("the interpreter has no plan")
+    plan = {}
+    for n in (1023, 1024, 1026):
+        given = [ti.ndarray(ti.f32, (n, 1)), ti.ndarray(ti.f32, (1, 1024)), ti.ndarray(ti.f32, (n, 1024))]
+        plan[n] = re.findall(r"iterations: ([\d,]+)", str(of_given.launch_plan(*given)))
+    rows = {1023: 1023, 1024: 256, 1026: 257} if target in ("cuda", "vulkan") else dict(zip(plan, plan))
+    assert plan == {n: [f"{count * 1024:,}"] for n, count in rows.items()}
+
+
+@pytest.mark.parametrize("most", [1, 1 << 20])
+def test_the_work_of_rows_together_is_that_of_all_rows(monkeypatch, most: int) -> None:
+    monkeypatch.setattr(MODULE, "FEW", most)
+    n, m, w = 8, 3, 12
+    for passes in ("", "-row_lanes"):
+        ti.init(arch=ti.vulkan, log_level=ti.ERROR, kernel_profiler=True, passes=passes)
+        of_given(*(ti.ndarray(ti.f32, shape) for shape in ((n, m), (m, w), (n, w))))
+        (row,) = ti.profiler.roofline()
+        assert (row.operations, row.bytes) == (2 * n * m * w, 4 * (n * m + m * w + n * w)), passes
 
 
 def test_a_loop_with_few_iterations_keeps_its_threads() -> None:

@@ -283,12 +283,12 @@ class TaskPrinter:
         and what follows the loop.
         """
         context = self.context
-        bounds = [*task.loop.starts, *task.loop.ends] if task.loop is not None else []
+        bounds = [*task.loop.starts, *task.loop.ends, *task.loop.steps] if task.loop is not None else []
         roots: list[tuple[Block, list[Statement]]] = [(task.prologue, bounds), (task.join, []), (task.epilogue, [])]
         printer = self._statements(place(roots, self._is_infix))
         generated = [] if self.language.nested_loops else GENERATED
         parts = [] if task.loop is None else part_names(task.loop, names)
-        bounds_of = [bound_name(prefix, name) for name in names for prefix in ("end", "extent")]
+        bounds_of = [bound_name(prefix, name) for name in names for prefix in ("end", "extent", "step")]
         for name in [*names, *parts, *generated, *bounds_of, *((OWN,) if task.private or task.block_sums else ())]:
             printer.names.declare(name)  # local variables of the entry, as are those of the prologue
         printer.comments = False

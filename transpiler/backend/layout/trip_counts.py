@@ -11,7 +11,6 @@ from math import prod
 from ...errors import TaichiTypeError
 from ...ir.functions import Call, Function
 from ...ir.nodes import Block, Statement, blocks
-from ...ir.ops import OPS
 from ...ir.statements import ArgLoad, ArrayShape, Cast, Const, IfExp, Operation, RangeFor, repeats
 from ...ir.types import Scalar, Type
 from ...options import MAX_ITERATIONS
@@ -20,11 +19,13 @@ from .layout import Layout
 
 NONE: Expression = ("const", 0)
 HOST_OPERATIONS: dict[str, str] = {
-    **{name: name for name in ("add", "sub", "mul", "floordiv", "mod", "min", "max", "raw_div")},
+    **{name: name for name in ("add", "sub", "mul", "floordiv", "mod", "min", "max", "raw_div", "ge", "select")},
     "plain_div": "floordiv", "plain_mod": "mod",
     "wrapping_add": "add", "wrapping_sub": "sub", "wrapping_mul": "mul",
 }  # fmt: skip
 """Operations in bounds that a host computes, and as which operation of `ops.HOST_OPS`."""
+AS_THEY_ARE = ("ge", "select")
+"""Of these, those whose results wrap nothing."""
 
 
 # --- parallel loops ---------------------------------------------------------------------------------------------------
@@ -59,6 +60,10 @@ def extent_on_host(layout: Layout, loop: RangeFor, axis: int) -> Expression | No
     start, end = _on_host(layout, loop.starts[axis]), _on_host(layout, loop.ends[axis])
     if start is None or end is None:
         return None
+    if not has_constant_step(loop, axis):  # start 0, a step above 0, which is 1 if the end is 0
+        by = _on_host(layout, loop.steps[axis])
+        last: Expression = ("sub", end, ("const", 1))
+        return None if by is None else ("max", ("add", ("floordiv", last, by), ("const", 1)), NONE)
     step = step_of(loop, axis)
     if start[0] == "const" and end[0] == "const":
         return ("const", len(range(start[1], end[1], step)))
@@ -67,6 +72,11 @@ def extent_on_host(layout: Layout, loop: RangeFor, axis: int) -> Expression | No
     if abs(step) > 1:
         span = ("floordiv", ("add", span, ("const", abs(step) - 1)), ("const", abs(step)))
     return span if isinstance(loop.ends[axis], ArrayShape) and span is end else ("max", span, NONE)
+
+
+def has_constant_step(loop: RangeFor, axis: int) -> bool:
+    """Return whether the step of a loop is constant along an axis, not one that the launch chooses (`row_lanes`)."""
+    return isinstance(loop.steps[axis], Const)
 
 
 def step_of(loop: RangeFor, axis: int) -> int:
@@ -78,8 +88,9 @@ def step_of(loop: RangeFor, axis: int) -> int:
 
 def loop_indices(layout: Layout, loop: RangeFor, names: list[str]) -> LoopIndices:
     """Return how a host finds the indices of an iteration. names: of the indices if Python gives them none."""
-    starts = tuple(_on_host(layout, start) for start in loop.starts)
-    steps = tuple(step_of(loop, axis) for axis in range(len(starts)))
+    is_constant = [has_constant_step(loop, axis) for axis in range(len(loop.starts))]
+    starts = tuple(_on_host(layout, start) if known else None for start, known in zip(loop.starts, is_constant))
+    steps = tuple(step_of(loop, axis) if known else 1 for axis, known in enumerate(is_constant))
     named = loop.names if len(loop.names) == len(starts) else names
     order = tuple((component.dimension, component.extent, component.weight) for component in loop.order)
     return LoopIndices(loop.location.line, tuple(named), starts, steps, order)
@@ -93,8 +104,10 @@ def _on_host(layout: Layout, value: Statement) -> Expression | None:
             return layout.expression_of(value)
         case Cast(value=inner, bits=False, type=Scalar(kind="int" | "uint")) if not isinstance(inner, IfExp):
             return _wrapped(_on_host(layout, inner), value, _bounds(inner))
-        case Operation(op=op, operands=operands) if op in HOST_OPERATIONS and OPS[op].arity == 2:
+        case Operation(op=op, operands=operands) if op in HOST_OPERATIONS:
             parts = [_on_host(layout, o) for o in operands]
+            if op in AS_THEY_ARE:
+                return None if None in parts else (op, *parts)
             return None if None in parts else _wrapped((HOST_OPERATIONS[op], *parts), value, _exact_bounds(value))
     return None
 
@@ -124,6 +137,8 @@ def _bounds(value: Statement) -> tuple[int, int]:
             return int(number), int(number)
         case ArrayShape():
             return 0, high
+        case Cast(value=ArrayShape() as inner, bits=False):
+            return _bounds(inner)
         case Operation() if value.op in HOST_OPERATIONS:
             exact = _exact_bounds(value)
             return exact if low <= exact[0] and exact[1] <= high else (low, high)

@@ -137,7 +137,7 @@ class LoopIndices:
     """How to compute the indices of a parallel loop from the number of an iteration; one name, start and step per axis.
 
     line: of the loop in Python.
-    begins: starts of the axes, None if only the device knows it.
+    begins: starts of the axes, None if only the device knows it, or the launch chooses the step.
     order: index components, slowest first, as (axis, extent, weight), unless iterations are in row-major order.
     """
 

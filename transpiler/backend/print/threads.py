@@ -21,7 +21,7 @@ from ..languages.common.naming import bound_name
 from ..languages.common.one_line import INDENT
 from ..languages.common.syntax_forms import ADD, MULTIPLY, PRIMARY, UNARY, Rendered
 from ..layout.layout import Layout
-from ..layout.trip_counts import constant_count, known_extents, step_of
+from ..layout.trip_counts import constant_count, has_constant_step, known_extents, step_of
 from ..module.interface import Expression
 from .expressions import Expressions
 from .iteration_order import first_index, index_of_iteration, nested_loops
@@ -152,12 +152,14 @@ def indices_in_block(e: Expressions, loop: RangeFor, linear: str) -> list[str]:
 
 def _is_rounded(loop: RangeFor, axis: int) -> bool:
     """Return whether a trip count is an end by a step, rounded up: unsigned, since their sum may be large."""
-    return is_const(loop.starts[axis], 0) and step_of(loop, axis) > 1 and not isinstance(loop.ends[axis], Const)
+    if not is_const(loop.starts[axis], 0) or isinstance(loop.ends[axis], Const):
+        return False
+    return has_constant_step(loop, axis) and step_of(loop, axis) > 1
 
 
 def _is_known(loop: RangeFor, axis: int) -> bool:
     """Return whether the trip count along an axis is constant."""
-    return isinstance(loop.starts[axis], Const) and isinstance(loop.ends[axis], Const)
+    return all(isinstance(value, Const) for value in (loop.starts[axis], loop.ends[axis], loop.steps[axis]))
 
 
 def _known_extent(e: Expressions, loop: RangeFor, axis: int) -> str:
@@ -260,6 +262,8 @@ def _number(e: Expressions, loop: RangeFor, names: list[str]) -> str:
 
 def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: list[str]) -> str:
     """Return the trip count along an axis as a primary expression, or as any if it is the only axis."""
+    if not has_constant_step(loop, axis):
+        return _chosen_extent(e, loop, axis, name, declarations)
     start, end, step = loop.starts[axis], loop.ends[axis], step_of(loop, axis)
     if _is_known(loop, axis):
         text = _known_extent(e, loop, axis)
@@ -290,6 +294,19 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
     return extent
 
 
+def _chosen_extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: list[str]) -> str:
+    """Return the trip count along an axis from 0 with a step that the launch chooses, 1 if the end is 0."""
+    step, extent = bound_name("step", name), bound_name("extent", name)
+    declarations.append(f"int {step} = {bound(e, loop.steps[axis]).source};")
+    e.rendered[loop.steps[axis]] = Rendered(step)
+    text = f"({_inside(bound(e, loop.ends[axis]), ADD)} - 1) / {step} + 1"
+    if not isinstance(loop.ends[axis], ArrayShape):
+        text = f"max({text}, 0)"
+        e.symbols.call("max")
+    declarations.append(f"int {extent} = {text};")
+    return extent
+
+
 def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str], converts: bool = True) -> str:
     """Return the index along an axis from the linear `index`.
 
@@ -304,6 +321,8 @@ def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str], conver
     text = " / ".join(["index", *reversed(inner)])
     if axis > 0:
         text = f"{text} % {extents[axis]}"
+    if not has_constant_step(loop, axis):  # from 0
+        return f"{f'int({text})' if converts else text} * {bound(e, loop.steps[axis]).source}"
     step, start = step_of(loop, axis), loop.starts[axis]
     if isinstance(start, Const) and (start.value < 0 or (step < 0 and start.value == 0)):
         converts = not e.language.nested_loops  # no sum with a negative number is unsigned

@@ -188,11 +188,12 @@ class ValueRanges(Rewriter):
         for axis, bounds in enumerate(zip(loop.starts, loop.ends, loop.steps, strict=True)):
             begin, end, step = (self.resolve(bound) for bound in bounds)
             first, last = self.of(begin), self.of(end)
-            if first is None or last is None or not isinstance(step, Const):
+            by = self.of(step)
+            if first is None or last is None or by is None or by[0] <= 0 <= by[1]:
                 continue
             if begin.type != i32 or end.type != i32:  # wider bounds are truncated, and may become negative
                 continue
-            is_up = step.value > 0
+            is_up = by[0] > 0
             (low, lows), (high, highs) = ((begin, first), (end, last)) if is_up else ((end, last), (begin, first))
             inside = (lows[0], highs[1] - 1) if is_up else (lows[0] + 1, highs[1])
             result += [

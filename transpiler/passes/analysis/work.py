@@ -30,6 +30,7 @@ from ...ir.statements import (
     RangeFor,
     StructPtr,
     base_pointer,
+    is_const,
 )
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor
@@ -88,9 +89,9 @@ class _Counter:
         lanes: iterations that are one.
         """
         found = []
-        for axis, (start, end, step) in enumerate(zip(loop.starts, loop.ends, loop.steps, strict=True)):
+        for start, end, step in zip(loop.starts, loop.ends, loop.steps, strict=True):
             begin, last, by = self._number(start), self._number(end), self._number(step)
-            by = 1 if lanes > 1 and axis == len(loop.starts) - 1 else by
+            by = 1 if lanes > 1 and not is_const(step, 1) else by
             extent = None if None in (begin, last, by) or not by else max(0, -(-(last - begin) // by))
             found.append(extent)
         if None in found and count >= 0 and len(found) == 1:

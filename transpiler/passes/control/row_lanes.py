@@ -18,17 +18,23 @@ The body is a sequence of statements and serial loops that run as often in all f
 numbers of 4 bytes, at `i` plus a constant or at places that do not depend on it. In its loops some loads depend on the
 last axis and not on the rows: these are shared. Others depend on the rows and not on the last axis, so that all threads
 of a warp load one element. Iterations of a parallel loop are independent, so overlapping arrays are no obstacle.
+
+Few iterations keep a thread each. How many there are over ndarrays only the launch knows, so their loops have the step
+`many ? 4 : 1`, by which the host counts threads, too.
 """
 
 from __future__ import annotations
 
 from dataclasses import field
+from functools import reduce
 from math import prod
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, clone_block, operands, walk
 from ...ir.statements import (
     Alloca,
+    ArgLoad,
+    ArrayShape,
     Cast,
     Const,
     GlobalLoad,
@@ -44,7 +50,7 @@ from ...ir.statements import (
     repeats,
 )
 from ...ir.tasks import Kernel, Task
-from ...ir.types import Scalar, Tensor, i32
+from ...ir.types import Scalar, Tensor, i32, u32
 from ...lazy_dataclasses import dataclass
 from ..context import PassContext
 from ..threads.vector_lanes import ELEMENTWISE, INTEGER, varying_values
@@ -52,19 +58,21 @@ from ..threads.vector_lanes import ELEMENTWISE, INTEGER, varying_values
 ROWS = 4
 FEW = 1 << 20
 """Iterations of which a GPU runs each in a thread of its own: with a quarter of the threads a product of 511 x 511
-numbers takes an H200 2.3 times as long, one of 1024 x 1024 .6 of the time. So the number must be known."""
+numbers takes an H200 2.3 times as long, one of 1024 x 1024 .6 of the time."""
 
 
 @dataclass(eq=False, slots=True)
 class Plan:
     """How rows run together.
 
-    axis: of the rows. shifts: the index of the row, and sums of it with a number: that number. wide: values that differ
-    between rows, local variables among them. along: values that differ along the last axis.
+    axis: of the rows. is_certain: there are many iterations at each launch. shifts: the index of the row, and sums of
+    it with a number: that number. wide: values that differ between rows, local variables among them. along: values
+    that differ along the last axis.
     """
 
     loop: RangeFor
     axis: int
+    is_certain: bool
     along: set[Statement]
     shifts: dict[Statement, int] = field(default_factory=dict)
     wide: set[Statement] = field(default_factory=set)
@@ -94,9 +102,12 @@ def _plan_of(task: Task) -> Plan | None:
     axis = len(loop.starts) - 2
     if axis < 0 or loop.cells is not None or loop.order or task.tile or not _is_usual(loop, axis):
         return None
+    count = _count(loop)
+    if count is not None and count < FEW:
+        return None
     if not any(isinstance(statement, RangeFor) for statement in task.body):
         return None
-    plan = Plan(loop, axis, varying_values(task, loop))
+    plan = Plan(loop, axis, count is not None, varying_values(task, loop))
     plan.wide |= _variables(task, axis)
     if not all(_is_joined(statement, plan) for statement in task.body) or not _pays(task, plan):
         return None
@@ -104,12 +115,27 @@ def _plan_of(task: Task) -> Plan | None:
 
 
 def _is_usual(loop: RangeFor, axis: int) -> bool:
-    """Return whether a loop certainly has many iterations, one apart."""
+    """Return whether iterations are one apart, and the launch knows how many there are."""
     if not is_const(loop.starts[axis], 0) or not all(is_const(step, 1) for step in loop.steps):
         return False
-    bounds = [int(bound.value) for bound in (*loop.starts, *loop.ends) if isinstance(bound, Const)]
-    axes = len(loop.starts)
-    return len(bounds) == 2 * axes and prod(last - first for first, last in zip(bounds[:axes], bounds[axes:])) >= FEW
+    return all(isinstance(start, Const) for start in loop.starts) and all(map(_is_given, loop.ends))
+
+
+def _is_given(end: Statement) -> bool:
+    """Return whether the host certainly computes an end."""
+    match end:
+        case Const() | ArrayShape() | ArgLoad(type=Scalar(kind="int", bits=32)):
+            return True
+        case Operation(op="add" | "sub", operands=[first, Const()], type=Scalar(kind="int", bits=32)):
+            return _is_given(first)
+    return False
+
+
+def _count(loop: RangeFor) -> int | None:
+    """Return the number of iterations of a loop, None if only the launch knows it."""
+    ends = [int(end.value) for end in loop.ends if isinstance(end, Const)]
+    starts = [int(start.value) for start in loop.starts if isinstance(start, Const)]
+    return prod(max(last - first, 0) for first, last in zip(starts, ends)) if len(ends) == len(starts) else None
 
 
 def _variables(task: Task, axis: int) -> set[Statement]:
@@ -203,9 +229,11 @@ def _pays(task: Task, plan: Plan) -> bool:
 def _join_rows(task: Task, plan: Plan, comments: bool) -> None:
     """Make the loop of a task take several rows as one."""
     loop, end = plan.loop, plan.loop.ends[plan.axis]
-    step = Const(ROWS, type=i32, location=loop.location)
-    task.prologue.statements.append(step)
-    loop.steps[plan.axis] = step
+    before = Builder(task.prologue, loop.location)
+    rows: Statement = before.const(ROWS)
+    if not plan.is_certain:
+        rows = before.op("select", _has_many(before, plan), rows, before.const(1))
+    loop.steps[plan.axis] = rows
     task.lanes = ROWS
     single = Block(list(task.body))
     task.body.statements = []  # in place: the block is the loop's too
@@ -213,15 +241,31 @@ def _join_rows(task: Task, plan: Plan, comments: bool) -> None:
     joined = _JoinedBody(plan).block(single)
     first = next(s for s in joined if isinstance(s, (RangeFor, LocalStore, GlobalStore)))
     if comments:
-        first.remarks = (Remark("four rows share what they load (row_lanes)", "above"), *first.remarks)
-    if isinstance(end, Const) and int(end.value) % ROWS == 0:
+        when = "" if plan.is_certain else ", if there are many"
+        first.remarks = (Remark(f"four rows share what they load{when} (row_lanes)", "above"), *first.remarks)
+    if plan.is_certain and isinstance(end, Const) and int(end.value) % ROWS == 0:
         task.body.statements += joined.statements
         return
     rest = Block()
+    many = None if plan.is_certain else _has_many(builder, plan)
     limit = builder.op("sub", builder.again(end), builder.const(ROWS))
-    builder.add(If(builder.op("le", _row(builder, plan, 0), limit), joined, rest))
+    is_whole = builder.op("le", _row(builder, plan, 0), limit)
+    builder.add(If(is_whole if many is None else builder.op("logical_and", many, is_whole), joined, rest))
     with builder.into(rest):
-        _add_rest(builder, plan, single)
+        _add_rest(builder, plan, single, many)
+
+
+def _has_many(builder: Builder, plan: Plan) -> Statement:
+    """Return whether a loop has many iterations. It counts without a sign, so that the host's count wraps likewise."""
+    loop = plan.loop
+    factors = []
+    for start, end in zip(loop.starts, loop.ends, strict=True):
+        last = builder.cast(builder.again(end), u32)
+        factors.append(last if is_const(start, 0) else builder.op("sub", last, builder.cast(builder.again(start), u32)))
+    count = reduce(lambda a, b: builder.op("mul", a, b), factors)
+    many = builder.op("ge", count, builder.const(FEW, u32))
+    many.hint = "many"
+    return many
 
 
 def _row(builder: Builder, plan: Plan, by: int) -> Statement:
@@ -304,13 +348,15 @@ class _JoinedBody:
                 self.statement(builder, statement)
 
 
-def _add_rest(builder: Builder, plan: Plan, single: Block) -> None:
-    """Add a loop over the rows that are too few to run together."""
+def _add_rest(builder: Builder, plan: Plan, single: Block, many: Statement | None) -> None:
+    """Add a loop over the rows that are too few to run together: one, unless there are many iterations."""
     name = plan.loop.names[plan.axis] if len(plan.loop.names) == len(plan.loop.starts) else "i"
     own = name * 2 if len(name) == 1 else f"each_{name}"
     if own in {statement.name for statement in walk(single)}:
         own = f"each_{name}"
     end = builder.again(plan.loop.ends[plan.axis])
+    if many is not None:
+        end = builder.op("select", many, end, _row(builder, plan, 1))
     rest = RangeFor([_row(builder, plan, 0)], [end], [builder.const(1)], [own], location=plan.loop.location)
     rest.unroll_count = 1
     builder.add(rest)
