@@ -1,7 +1,7 @@
 """A digest of shadesmith's own sources, which identifies the version that emitted a kernel's source.
 
-Reading all of them takes 4 ms, querying the file system for their sizes and times 1 ms; so the store remembers the
-digest, with these sizes and times as its key.
+Reading all 950 of them takes 15 ms, and 140 where each call of the operating system passes through a sandbox; querying
+the file system for their sizes and times takes 4 ms. So a store remembers the digest by these.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def source_digest(store: EntryStore, package: str = PACKAGE) -> str:
 
 @cache
 def digest_of_sources() -> str:
-    """Return the digest without a store."""
+    """Return the digest without a store of the session."""
     return _digest(PACKAGE, [path for path, *_ in _files(PACKAGE)])
 
 

@@ -11,9 +11,11 @@ Waiting for the disk took 2.2 ms an entry instead of 0.12 (ext4), and more on ne
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
+from functools import cache
 from typing import Any
 
 from ...transpiler.errors import warn_user
@@ -28,9 +30,13 @@ from .stats import COUNTS
 
 _cleaning = loader(".cleaning", __package__)
 OWN_STAGES = frozenset({"sources", "tools"})
-"""Stages for the cache's own use: digests of sources, and the programs that compilers call."""
+"""Stages of what depends on this installation and machine, and on no program: digests of sources, the programs that
+compilers call. They are kept with the package where that can be written, so that an empty cache knows them too."""
 WITHOUT_VERSION = frozenset({"binary", *OWN_STAGES})
 """Stages that do not depend on shadesmith's sources: their entries depend on a source, flags and a tool only."""
+
+PACKAGE_BYTES = 4 << 20
+"""Size limit of the folder in the package; an entry has 20 KiB or less."""
 
 NEW_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 VERIFY_HINT = "Hint: `shadesmith cache verify` finds all such files"
@@ -40,11 +46,15 @@ TOUCH_SECONDS = 600.0
 
 
 class Store:
-    """A folder of entries, safe to use from several threads and processes. limits: when and how it is cleaned."""
+    """A folder of entries, safe to use from several threads and processes.
 
-    def __init__(self, folder: str | os.PathLike[str], limits: Limits | None = None) -> None:
+    limits: when and how it is cleaned. is_quiet: gives no warnings of it.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], limits: Limits | None = None, is_quiet: bool = False) -> None:
         self.folder = os.fspath(folder)
         self.limits = Limits() if limits is None else limits
+        self._is_quiet = is_quiet
         self._lock = new_lock()
         self._warned: set[str] = set()
         self._size_bytes: int | None = None
@@ -85,6 +95,11 @@ class Store:
 
     def look(self, stage: str, material: bytes) -> tuple[Entry | None, str]:
         """Return an entry like `get`, and the reason if there is none; it is not counted."""
+        shared = self._package_store(stage)
+        if shared is not None:
+            entry, _ = shared.look(stage, material)
+            if entry is not None:
+                return entry, ""
         key = key_of(stage, self._version_of(stage), material)
         path = os.path.join(self.folder, file_name(key, stage))
         try:
@@ -115,6 +130,11 @@ class Store:
         data = pack(key, (stage, version, what), material, header, parts)
         if len(data) > MAX_BYTES:
             return
+        shared = self._package_store(stage)
+        if shared is not None and not sys.dont_write_bytecode:
+            with suppress(OSError):  # of another user
+                shared._write(file_name(key, stage), data)
+                return
         try:
             self._write(file_name(key, stage), data)
         except OSError as error:
@@ -128,6 +148,11 @@ class Store:
     def making(self, stage: str, material: bytes) -> AbstractContextManager[bool]:
         """Let one process at a time make the entry of this stage and material; see `making.one_at_a_time`."""
         return one_at_a_time(self.folder, key_of(stage, self._version_of(stage), material))
+
+    def _package_store(self, stage: str) -> Store | None:
+        """Return the store in the package if it keeps the entries of a stage."""
+        shared = package_store() if stage in OWN_STAGES else None
+        return None if shared is self else shared
 
     def _version_of(self, stage: str) -> str:
         return "" if stage in WITHOUT_VERSION else self.version
@@ -187,7 +212,7 @@ class Store:
 
     def _warn_once(self, kind: str, message: str) -> None:
         with self._lock:
-            if kind in self._warned:
+            if self._is_quiet or kind in self._warned:
                 return
             self._warned.add(kind)
         warn_user(message)
@@ -222,6 +247,23 @@ def store_of(config: Config) -> Store | None:
 def store_of_binaries(folder: str) -> Store | None:
     """Return the store in a folder of binaries only; the oldest are removed when it exceeds 1 GiB."""
     return _store_in(os.path.abspath(folder), Limits(max_bytes=1 << 30))
+
+
+@cache
+def package_store() -> Store | None:
+    """Return the store of `OWN_STAGES` in a folder `__pycache__` of the package; None if others may write there.
+
+    Like Python's own files there it is not written with `python -B`, nor by a user who may not.
+    """
+    bytecode = None if __spec__ is None else __spec__.cached
+    if not bytecode:  # the package is in an archive
+        return None
+    folder = os.path.join(os.path.dirname(bytecode), "tools")
+    try:
+        check_folder(folder)
+    except OSError:
+        return None
+    return Store(folder, Limits(max_bytes=PACKAGE_BYTES), is_quiet=True)
 
 
 def _store_in(folder: str, limits: Limits) -> Store | None:

@@ -23,7 +23,7 @@ import numpy as np
 from ....transpiler.errors import LaunchTimeoutError, TaichiCompilationError, TaichiRuntimeError
 from ...locks import new_lock
 from ...store.compiler_files import c_compiler_identity
-from ...store.store import Store
+from ...store.store import Store, package_store
 from ..device import WATCHDOG_HINT, format_size
 from ..host_arrays import view_address
 from .compiler import HostCompiler, Library, compiler_process, load_library
@@ -121,7 +121,7 @@ class Starting:
     """The handlers, being compiled while the first kernel is."""
 
     def __init__(self, compiler: HostCompiler, store: Store | None) -> None:
-        self._compiler, self._store = compiler, store
+        self._compiler, self._store = compiler, store or package_store()
         self._binary: bytes | None = None
         self._thread: threading.Thread | None = None
         if _handlers is None and not _is_missing:
