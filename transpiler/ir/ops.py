@@ -344,8 +344,19 @@ def _inverse(a: Any) -> Any:
         return np.full_like(a, np.inf)
 
 
+def _sum(a: Any, axis: int = 0) -> Any:
+    """Add elements one after another, as emitted sources do; `ndarray.sum` adds eight partial sums."""
+    terms = np.ravel(a) if axis == 0 else a
+    return np.add.accumulate(terms, axis=axis, dtype=a.dtype).take(-1, axis=axis)
+
+
+def _matmul(a: Any, b: Any) -> Any:
+    """Multiply and add as emitted sources do; NumPy's `a @ b` rounds a product and a sum once."""
+    return _sum(a[:, :, np.newaxis] * b if b.ndim == 2 else a * b, axis=1)
+
+
 def _norm(a: Any) -> Any:
-    return np.sqrt((a * a).sum(dtype=a.dtype))
+    return np.sqrt(_sum(a * a))
 
 
 OPS: dict[str, Op] = {
@@ -434,16 +445,16 @@ OPS: dict[str, Op] = {
         Op("cross_overflows", 2, _overflow, _cross_overflows, shape_rule=_without_shape(_cross_shape)),
         Op("matmul_overflows", 2, _overflow, _matmul_overflows, shape_rule=_without_shape(_matmul_shape)),
         Op("outer_product_overflows", 2, _overflow, _outer_overflows, shape_rule=_without_shape(_outer_shape)),
-        Op("dot", 2, _linear, lambda a, b: (a * b).sum(dtype=a.dtype), commutative=True, shape_rule=_same_shape),
+        Op("dot", 2, _linear, lambda a, b: _sum(a * b), commutative=True, shape_rule=_same_shape),
         Op("cross", 2, _linear, np.cross, shape_rule=_cross_shape),
-        Op("matmul", 2, _linear, lambda a, b: a @ b, "@", shape_rule=_matmul_shape),
+        Op("matmul", 2, _linear, _matmul, "@", shape_rule=_matmul_shape),
         Op("outer_product", 2, _linear, np.multiply.outer, shape_rule=_outer_shape),
         Op("transpose", 1, _promoted, np.transpose, shape_rule=_transpose_shape),
         Op("norm", 1, _real, _norm, shape_rule=_any_to_scalar),
         Op("normalized", 1, _real, lambda a: a / _norm(a), shape_rule=_vector_itself),
         Op("determinant", 1, _real, np.linalg.det, shape_rule=_square_to_scalar),
         Op("inverse", 1, _real, _inverse, shape_rule=_square_itself),
-        Op("sum", 1, _arithmetic, lambda a: a.sum(dtype=a.dtype), shape_rule=_any_to_scalar),
+        Op("sum", 1, _arithmetic, _sum, shape_rule=_any_to_scalar),
     )
 }  # fmt: skip
 """All operations except `cast` and `bit_cast`, whose result type is an argument (`statements.Cast`).

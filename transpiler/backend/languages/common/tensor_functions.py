@@ -125,7 +125,7 @@ def generate(language: Language, key: str) -> Generated:
     if key.startswith("assign "):
         return _assignment(language, key.removeprefix("assign "))
     op, types, result = parse_key(key)
-    generate_body = SHAPED.get(op, _elementwise)
+    generate_body = SHAPED.get(op.removeprefix(EXACT), _elementwise)
     body, uses = generate_body(language, op, types, result)
     symbol = operator_symbol(op, types) if language.has_operators else None
     name = f"operator{symbol}" if symbol else function_name(language, op, types, result)
@@ -274,6 +274,11 @@ def _sum(language: Language, op: str, types: Sequence[Type], result: Type) -> Bo
     return _accumulate(language, tensor, scalar, term, _narrowed(language, scalar)), ()
 
 
+def _as_exact(language: Language, op: str, inner: str, scalar: Scalar) -> str:
+    """Return the operation `inner` as a part of `op`: exact if that is, and if the language's own is coarse."""
+    return EXACT + inner if op.startswith(EXACT) and language.coarse(inner, scalar) else inner
+
+
 def _norm(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
     tensor, scalar = _tensor(types[0]), element_of(result)
 
@@ -281,13 +286,14 @@ def _norm(language: Language, op: str, types: Sequence[Type], result: Type) -> B
         element = element_source(language, tensor, "a", indices)
         return f"{element} * {element}"
 
-    return _accumulate(language, tensor, scalar, square, scalar_syntax(language, "sqrt", scalar, scalar).template), ()
+    root = scalar_syntax(language, _as_exact(language, op, "sqrt", scalar), scalar, scalar)
+    return _accumulate(language, tensor, scalar, square, root.template), ()
 
 
 def _normalized(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
     scalar = element_of(result)
-    norm = call_syntax(language, "norm", tuple(types), scalar)
-    divide = call_syntax(language, "div", (types[0], scalar), result)
+    norm = call_syntax(language, _as_exact(language, op, "norm", scalar), tuple(types), scalar)
+    divide = call_syntax(language, _as_exact(language, op, "div", scalar), (types[0], scalar), result)
     return f"    return {divide.format('a', norm.format('a'))};", norm.helpers + divide.helpers
 
 

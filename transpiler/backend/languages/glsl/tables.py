@@ -114,6 +114,12 @@ COARSE: dict[str, dict[str, Syntax]] = {
 }
 """Replacements for fast_math=False of operations that Vulkan allows to be coarse or undefined for some arguments."""
 
+FUSED = frozenset({"dot", "cross", "norm", "normalized", "matmul"})
+"""Operations on vectors and matrices in which drivers take one rounding for a product and a sum, and coarse roots.
+
+`NoContraction` does not reach into GLSL's own functions: with fast_math=False they are sums of products of ours.
+"""
+
 INTEGERS: dict[str, Syntax] = {
     "floordiv": call("floor_div_$t", 2),
     "mod": call("mod_$t", 2),
@@ -127,7 +133,7 @@ INTEGERS: dict[str, Syntax] = {
     "biased_min": call("biased_min_$t", 2),
     "biased_max": call("biased_max_$t", 2),
     "lowest_bit": call("lowest_bit_$t"),
-    "shl_31": call("shl_31_$t"),
+    "shl_31": custom("{0} << 31", SHIFT, MULTIPLY),
     "abs": call("abs"),
     "sign": call("sign"),
     "floor": same(),
@@ -185,6 +191,8 @@ def operation(op: str, type: Scalar) -> Syntax:
     if op in ("popcnt", "clz"):
         return _count_bits(op, type)
     table = UNSIGNED if type.kind == "uint" and op in UNSIGNED else INTEGERS
+    if type.bits == 64 and op == "shl_31":
+        return call(f"shl_31_{type.name}")
     if type.bits == 64 and op in WIDE:
         op = WIDE[op]
     return _fill(table[op], type)
@@ -220,7 +228,7 @@ def has_helper(op: str, type: Scalar) -> bool:
 
 def is_coarse(op: str, type: Scalar) -> bool:
     """Return whether an operation has a different syntax for fast_math=False."""
-    return op in COARSE.get("f32" if type.name == "f16" else type.name, ())
+    return op in COARSE.get("f32" if type.name == "f16" else type.name, ()) or (op in FUSED and type.is_float)
 
 
 def _exact(op: str, type: Scalar) -> Syntax:
