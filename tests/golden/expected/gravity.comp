@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 93043f4d, gravity.py:11: gravity(dt: f32)
+// shadesmith 0.1.0, vulkan a58ac645, gravity.py:11: gravity(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -21,7 +21,7 @@ layout(push_constant, scalar) uniform Args {
 #define position(i) args.position_data.v[i]
 #define velocity(i) args.velocity_data.v[i]
 
-shared vec3 position_tile[BLOCK];
+shared vec4 position_tile[BLOCK];
 
 // gravity.py:12  for i in position:
 void task(int i, bool has_iteration) {
@@ -32,14 +32,14 @@ void task(int i, bool has_iteration) {
         int thread = int(gl_LocalInvocationID.x);
         // all threads read position in this order: each loads one element (block_tiles)
         if (j_tile + thread < n) {
-            position_tile[thread] = position(j_tile + thread);
+            position_tile[thread] = vec4(position(j_tile + thread), 0.0);
         }
         barrier();
         if (has_iteration) {
             int end_j = min(BLOCK, n - j_tile);
             for (int j = 0; j < end_j; j++) {
                 // gravity.py:15  d = position[j] - position[i]
-                vec3 d = position_tile[j] - position(i);
+                vec3 d = position_tile[j].xyz - position(i);
                 // gravity.py:16  force += d * ti.rsqrt(d.dot(d) + 1e-4) ** 3
                 float rsqrt = inversesqrt(dot(d, d) + 1e-4);
                 force += rsqrt * rsqrt * rsqrt * d;

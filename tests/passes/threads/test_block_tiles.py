@@ -199,3 +199,69 @@ def test_arrays_of_one_name_are_counted_separately(target: str) -> None:
     run(out)
     ti.sync()
     assert np.array_equal(out, 3.0 * np.arange(31, -1, -1))
+
+
+Vectors = ti.types.ndarray(ti.math.vec3, 1)
+
+
+@pytest.mark.parametrize("dtype", [ti.f32, ti.i32, ti.f64])
+def test_tiles_of_vectors_of_three(target: str, dtype) -> None:
+    """In GLSL they have four numbers; what reads the vectors, or one number of them, sees three."""
+    n = 4 * 128 + 5
+    given, found = (ti.Vector.field(3, dtype, n) for _ in range(2))
+    values = np.random.default_rng(1).integers(-5, 5, (n, 3))
+    given.from_numpy(values.astype({ti.f32: np.float32, ti.i32: np.int32, ti.f64: np.float64}[dtype]))
+
+    @ti.kernel
+    def combine():
+        for i in given:
+            s = given[i] * 0
+            for j in range(n):
+                s += given[j] * given[j].y - given[i]
+                s[2] += given[j].z
+            found[i] = s
+
+    combine()
+    expected = (values * values[:, 1:2]).sum(0) - n * values + values.sum(0) * [0, 0, 1]
+    assert np.array_equal(found.to_numpy(), expected)
+
+
+def test_the_source_of_a_tile_of_vectors() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+
+    @ti.kernel
+    def pull(position: Vectors, force: Vectors):
+        for i in position:
+            s = ti.Vector([0.0, 0.0, 0.0])
+            for j in range(position.shape[0]):
+                s += position[j] - position[i]
+            force[i] = s
+
+    x = np.zeros((2, 3), np.float32)
+    shader, cuda = pull.source(x, x, arch=ti.vulkan), pull.source(x, x, arch=ti.cuda)
+    assert "shared vec4 position_tile[BLOCK];" in shader and "position_tile[j].xyz - position(i)" in shader
+    assert "position_tile[thread] = vec4(position(j_tile + thread), 0.0);" in shader
+    assert "__shared__ vec3 position_tile[BLOCK];" in cuda and "position_tile[j] - position(i)" in cuda
+
+
+def test_a_vector_made_of_a_shorter_one_names_it() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    u, v = ti.Vector.field(3, ti.f32, 9), ti.Vector.field(4, ti.f32, 9)
+    w = ti.Vector.field(3, ti.i32, 9)
+
+    @ti.kernel
+    def extend(k: ti.i32):
+        for i in u:
+            v[i] = ti.Vector([u[i].x, u[i].y, u[i].z, 1.0])
+        for i in u:
+            v[i] = ti.Vector([u[i].x, u[i].y, 1.0, u[i].z])
+        for i in u:
+            v[i] = ti.Vector([w[i].x, w[i].y, w[i].z, 2.0])
+        for i in u:
+            v[i] = ti.Vector([u[i].y, u[i].x, u[i].z, 3.0])
+
+    source = extend.source(0, arch=ti.vulkan)
+    assert "v(i) = vec4(u(i), 1.0);" in source
+    for own in ("u(i).x, u(i).y, 1.0, u(i).z", "u(i).y, u(i).x, u(i).z, 3.0"):
+        assert f"v(i) = vec4({own});" in source, own
+    assert "w(i).x" in source and "2.0);" in source

@@ -52,6 +52,7 @@ from ..languages.common.syntax import (
     constant_syntax,
     constructor_operands,
     element_syntax,
+    extended,
     init_syntax,
     load_syntax,
     operation_syntax,
@@ -472,7 +473,13 @@ def _init(e: Expressions, value: MatrixInit) -> Rendered:
         if not (language.has_pointers and is_short):
             return e.formatted(splat_syntax(language, kind), first)
     rendered = e.formatted(init_syntax(language, kind), *constructor_operands(language, value))
-    return (swizzle(value, lambda element: e.of(element).source) if is_native(language, kind) else None) or rendered
+    if not is_native(language, kind):
+        return rendered
+
+    def source(element: Statement) -> str:
+        return e.of(element).source
+
+    return swizzle(value, source) or extended(value, e.name_of_type(kind), source) or rendered
 
 
 def _matrix_element(e: Expressions, value: MatrixElement) -> Rendered:

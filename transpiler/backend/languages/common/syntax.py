@@ -63,6 +63,7 @@ __all__ = [
     "cast_syntax",
     "constant_syntax",
     "element_syntax",
+    "extended",
     "init_syntax",
     "load_syntax",
     "operation_syntax",
@@ -235,12 +236,36 @@ def swizzle(value: MatrixInit, source: Callable[[Statement], str]) -> Rendered |
 
     source: returns how an element is printed.
     """
-    if len({_owner(element) for element in value.elements}) != 1 or _owner(value.elements[0]) is None:
+    text = _components(value.elements, source)
+    return None if text is None else Rendered(text)
+
+
+def extended(value: MatrixInit, name: str, source: Callable[[Statement], str]) -> Rendered | None:
+    """Return GLSL's `vec4(a, 0.0)` for a vector made of all elements of a shorter one, and others; None for others.
+
+    name: of the type.
+    """
+    first = _owner(value.elements[0])
+    size = first.type.size if first is not None and isinstance(first.type, Tensor) else 0
+    kind = value.type
+    if first is None or not isinstance(kind, Tensor) or len(kind.shape) > 1 or not 1 < size < kind.size:
+        return None  # numbers of a matrix are in columns
+    if first.type != Tensor((size,), kind.element):
         return None
-    parts = [source(element).rpartition(".") for element in value.elements]
+    owner, _, names = (_components(value.elements[:size], source) or "").rpartition(".")
+    if names != "xyzw"[:size]:
+        return None
+    return Rendered(f"{name}({', '.join([owner, *map(source, value.elements[size:])])})")
+
+
+def _components(elements: Sequence[Statement], source: Callable[[Statement], str]) -> str | None:
+    """Return `a.zyx` for elements of one vector; None for others."""
+    if len({_owner(element) for element in elements}) != 1 or _owner(elements[0]) is None:
+        return None
+    parts = [source(element).rpartition(".") for element in elements]
     if len({owner for owner, _, _ in parts}) != 1 or not all(name in tuple(tensors.COMPONENTS) for _, _, name in parts):
         return None
-    return Rendered(f"{parts[0][0]}.{''.join(name for _, _, name in parts)}")
+    return f"{parts[0][0]}.{''.join(name for _, _, name in parts)}"
 
 
 def _owner(element: Statement) -> Statement | None:
