@@ -262,7 +262,7 @@ TABLE = (
         "nbody", "kick", start_nbody,
         (Launch("kick", one_each("BODIES"), ("position", "velocity", "mass", "step")),),
         ("velocity",),
-        small={"BODIES": 17}, large={"BODIES": 1 << 16},
+        small={"BODIES": 256}, large={"BODIES": 1 << 16},
         parameters=("position", "velocity", "mass", "step"), scalars={"mass": 0.01, "step": 0.1},
         path=EXAMPLES / "nbody.py",
     ),

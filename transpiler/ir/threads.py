@@ -273,14 +273,19 @@ def waits(statement: Statement, scope: str) -> bool:
     return isinstance(statement, Collective) and COLLECTIVES[statement.op].scope == scope
 
 
+def constant_iterations(task: Task) -> int | None:
+    """Return how many iterations a task has, None if that is known at run time only."""
+    if task.loop is None:
+        return None
+    iterations = 1
+    for begin, end, step in zip(task.loop.starts, task.loop.ends, task.loop.steps, strict=True):
+        if not (isinstance(begin, Const) and isinstance(end, Const) and isinstance(step, Const)):
+            return None
+        iterations *= len(range(int(begin.value), int(end.value), int(step.value)))
+    return iterations
+
+
 def has_full_blocks(task: Task) -> bool:
     """Return whether each thread of each block has an iteration."""
-    loop = task.loop
-    if loop is None:
-        return False
-    iterations = 1
-    for begin, end, step in zip(loop.starts, loop.ends, loop.steps, strict=True):
-        if not (isinstance(begin, Const) and isinstance(end, Const) and isinstance(step, Const)):
-            return False
-        iterations *= len(range(int(begin.value), int(end.value), int(step.value)))
-    return iterations % task.block_dim == 0
+    iterations = constant_iterations(task)
+    return iterations is not None and iterations % task.block_dim == 0

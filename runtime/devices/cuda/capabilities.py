@@ -12,6 +12,7 @@ PORTABLE = Capabilities(
     frozenset((t, op) for t in INTEGERS for op in ("add", "sub", "min", "max", *BITWISE))
     | {("f32", "add"), ("f64", "add"), ("f32", "sub"), ("f64", "sub")},
     vector_atomics=True,
+    whole_atomics=True,
     atomic_bits=frozenset({1, 8, 16, 32, 64}),
     max_push_bytes=4096,
     max_groups=2**31 - 1,

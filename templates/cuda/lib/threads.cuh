@@ -19,27 +19,27 @@ __device__ inline bool is_last_block(unsigned *done, unsigned blocks) {
     return is_last;
 }
 
-// Adds to 2 neighbouring floats, each atomically; from sm_90 on by one instruction, for which
-// `address` is a multiple of 8 bytes.
-__device__ inline void atomic_add_f32x2(float *address, float a, float b) {
+// Adds to 2 floats, each atomically; from sm_90 on by one instruction, for which `address` is a
+// multiple of 8 bytes.
+template <class Vector> __device__ inline void atomic_add_float2(Vector *address, Vector value) {
 #if __CUDA_ARCH__ >= 900
-    atomicAdd((float2 *)address, make_float2(a, b));
+    atomicAdd((float2 *)address, make_float2(value.x, value.y));
 #else
-    atomicAdd(&address[0], a);
-    atomicAdd(&address[1], b);
+    atomicAdd(&address->x, value.x);
+    atomicAdd(&address->y, value.y);
 #endif
 }
 
-// Adds to 4 neighbouring floats, each atomically; from sm_90 on by one instruction, for which
-// `address` is a multiple of 16 bytes.
-__device__ inline void atomic_add_f32x4(float *address, float a, float b, float c, float d) {
+// Adds to 4 floats, each atomically; from sm_90 on by one instruction, for which `address` is a
+// multiple of 16 bytes.
+template <class Vector> __device__ inline void atomic_add_float4(Vector *address, Vector value) {
 #if __CUDA_ARCH__ >= 900
-    atomicAdd((float4 *)address, make_float4(a, b, c, d));
+    atomicAdd((float4 *)address, make_float4(value.x, value.y, value.z, value.w));
 #else
-    atomicAdd(&address[0], a);
-    atomicAdd(&address[1], b);
-    atomicAdd(&address[2], c);
-    atomicAdd(&address[3], d);
+    atomicAdd(&address->x, value.x);
+    atomicAdd(&address->y, value.y);
+    atomicAdd(&address->z, value.z);
+    atomicAdd(&address->w, value.w);
 #endif
 }
 

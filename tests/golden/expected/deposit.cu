@@ -1,28 +1,28 @@
-// shadesmith 0.1.0, cuda 5ba2d8f5, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
+// shadesmith 0.1.0, cuda c5188b9c, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
 
 #define BLOCK 128
 
-// Adds to 2 neighbouring floats, each atomically; from sm_90 on by one instruction, for which
-// `address` is a multiple of 8 bytes.
-__device__ inline void atomic_add_f32x2(float *address, float a, float b) {
+// Adds to 2 floats, each atomically; from sm_90 on by one instruction, for which `address` is a
+// multiple of 8 bytes.
+template <class Vector> __device__ inline void atomic_add_float2(Vector *address, Vector value) {
 #if __CUDA_ARCH__ >= 900
-    atomicAdd((float2 *)address, make_float2(a, b));
+    atomicAdd((float2 *)address, make_float2(value.x, value.y));
 #else
-    atomicAdd(&address[0], a);
-    atomicAdd(&address[1], b);
+    atomicAdd(&address->x, value.x);
+    atomicAdd(&address->y, value.y);
 #endif
 }
 
-// Adds to 4 neighbouring floats, each atomically; from sm_90 on by one instruction, for which
-// `address` is a multiple of 16 bytes.
-__device__ inline void atomic_add_f32x4(float *address, float a, float b, float c, float d) {
+// Adds to 4 floats, each atomically; from sm_90 on by one instruction, for which `address` is a
+// multiple of 16 bytes.
+template <class Vector> __device__ inline void atomic_add_float4(Vector *address, Vector value) {
 #if __CUDA_ARCH__ >= 900
-    atomicAdd((float4 *)address, make_float4(a, b, c, d));
+    atomicAdd((float4 *)address, make_float4(value.x, value.y, value.z, value.w));
 #else
-    atomicAdd(&address[0], a);
-    atomicAdd(&address[1], b);
-    atomicAdd(&address[2], c);
-    atomicAdd(&address[3], d);
+    atomicAdd(&address->x, value.x);
+    atomicAdd(&address->y, value.y);
+    atomicAdd(&address->z, value.z);
+    atomicAdd(&address->w, value.w);
 #endif
 }
 
@@ -56,8 +56,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK) deposit_0(const Args args) {
     int i = (int)x(p, 0), j = (int)x(p, 1);  // :12
     // deposit.py:14  momentum[i, j] += m * v
     // deposit.py:15  mass[i, j] += m
-    atomic_add_f32x4(&momentum(i, j).x, args.m * x(p, 2), args.m * x(p, 3), args.m * -args.m,
-        args.m);  // one instruction (vector_atomics)
+    // one instruction (vector_atomics)
+    atomic_add_float4((float4 *)&momentum(i, j).x,
+        {args.m * x(p, 2), args.m * x(p, 3), args.m * -args.m, args.m});
     // deposit.py:16  flow[i] += v.xy
-    atomic_add_f32x2(&flow(i).x, x(p, 2), x(p, 3));  // one instruction (vector_atomics)
+    atomic_add_float2(&flow(i), {x(p, 2), x(p, 3)});  // one instruction (vector_atomics)
 }

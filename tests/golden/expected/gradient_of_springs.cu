@@ -1,17 +1,17 @@
-// shadesmith 0.1.0, cuda b631141a, gradient_of_springs.py:11: springs_grad()
+// shadesmith 0.1.0, cuda b4b191aa, gradient_of_springs.py:11: springs_grad()
 
 #define BLOCK 128
 
 constexpr int ends_n0 = 256;  // shape of ends, length, stiffness, length_grad, stiffness_grad
 
-// Adds to 2 neighbouring floats, each atomically; from sm_90 on by one instruction, for which
-// `address` is a multiple of 8 bytes.
-__device__ inline void atomic_add_f32x2(float *address, float a, float b) {
+// Adds to 2 floats, each atomically; from sm_90 on by one instruction, for which `address` is a
+// multiple of 8 bytes.
+template <class Vector> __device__ inline void atomic_add_float2(Vector *address, Vector value) {
 #if __CUDA_ARCH__ >= 900
-    atomicAdd((float2 *)address, make_float2(a, b));
+    atomicAdd((float2 *)address, make_float2(value.x, value.y));
 #else
-    atomicAdd(&address[0], a);
-    atomicAdd(&address[1], b);
+    atomicAdd(&address->x, value.x);
+    atomicAdd(&address->y, value.y);
 #endif
 }
 
@@ -47,8 +47,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) springs_grad_0(const Args ar
     int s = blockIdx.x * BLOCK + threadIdx.x;
     if (s >= ends_n0) return;
     // gradient_of_springs.py:13  d = x[ends[s][0]] - x[ends[s][1]]
-    int ends_s_x = ends(s).x, ends_s_y = ends(s).y;
-    vec2 d = x(ends_s_x) - x(ends_s_y);
+    int ends_s_y = ends(s).y;
+    vec2 d = x(ends(s).x) - x(ends_s_y);
     // gradient_of_springs.py:14  strain = d.norm() / length[s] - 1
     float norm_d = length(d), length_s = length_(s), length_ratio = norm_d / length_s;
     float strain = length_ratio - 1.0f;
@@ -59,6 +59,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK) springs_grad_0(const Args ar
     length_grad(s) -= strain_adj * length_ratio / length_s;
     vec2 d_adj = strain_adj / length_s / norm_d * d;
     // adjoint of :13
-    atomic_add_f32x2(&x_grad(ends_s_y).x, -d_adj.x, -d_adj.y);  // one instruction (vector_atomics)
-    atomic_add_f32x2(&x_grad(ends_s_x).x, d_adj.x, d_adj.y);
+    atomic_add_float2(&x_grad(ends_s_y), {-d_adj.x, -d_adj.y});  // one instruction (vector_atomics)
+    atomic_add_float2(&x_grad(ends(s).x), d_adj);
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 4c24a5fb, names.py:5:
+// shadesmith 0.1.0, cuda 6d4348c5, names.py:5:
 // names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32)
 
 #define BLOCK 128
@@ -7,6 +7,12 @@ using vec3 = float3;
 
 __device__ inline vec3 operator/(vec3 a, float b) { return {a.x / b, a.y / b, a.z / b}; }
 __device__ inline float length(vec3 a) { return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z); }
+
+__device__ inline void atomic_add_vec3(vec3 *address, vec3 value) {
+    atomicAdd(&address->x, value.x);
+    atomicAdd(&address->y, value.y);
+    atomicAdd(&address->z, value.z);
+}
 
 struct Args {
     vec3 *psi_data;   // ψ: ndarray[f32[3], 1]
@@ -34,8 +40,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK) names_0(const Args args) {
         float_(i) = atomicAdd(&float_(0), 1);
     }
     // names.py:12  ψ[i] += λ.zyx / max(distance, 1e-9)
-    vec3 psi_add = vec3{lambda.z, lambda.y, lambda.x} / fmaxf(distance, 1e-9f);
-    atomicAdd(&psi(i).x, psi_add.x);
-    atomicAdd(&psi(i).y, psi_add.y);
-    atomicAdd(&psi(i).z, psi_add.z);
+    atomic_add_vec3(&psi(i), vec3{lambda.z, lambda.y, lambda.x} / fmaxf(distance, 1e-9f));
 }

@@ -1,4 +1,4 @@
-"""Pass `whole_atomics`: atomic operations on all elements of a vector are one call in C; sums are right everywhere."""
+"""Pass `whole_atomics`: atomic operations on all elements of a vector are one call in C and CUDA C; sums are right everywhere."""
 
 from __future__ import annotations
 
@@ -61,6 +61,15 @@ def test_calls() -> None:
     assert {name for name, array in calls if array in "cde"} == {"atomic_add_f32"}
     without, _ = kernel_of(ti.cpu, passes="-private_sums, -whole_atomics")
     assert "vec3(&a" not in without.source(x)
+
+
+def test_calls_of_cuda() -> None:
+    """A vector that one instruction adds is a float2 or float4."""
+    add, _ = kernel_of(ti.python)
+    calls = CALL.findall(add.source(np.zeros((3, 3), np.float32), arch=ti.cuda).partition("__launch_bounds__")[2])
+    assert ("atomic_add_vec3", "a") in calls and ("atomic_sub_i64vec2", "b") in calls
+    assert ("atomic_add_float2", "f") in calls and ("atomic_add_float2", "e") in calls
+    assert {name for name, array in calls if array == "d"} == {"atomicAdd"}
 
 
 @pytest.mark.parametrize("together", [True, False])

@@ -12,7 +12,7 @@ import shadesmith as ti
 pytestmark = pytest.mark.sampled(3)  # the rest in `make test-all`
 
 N, M = 300, 7
-CALL = re.compile(r"^ +(atomic\w+)\(&(\S+?)\(", re.MULTILINE)
+CALL = re.compile(r"^ +(atomic\w+)\((?:\(float\d \*\))?&(\S+?)\(", re.MULTILINE)
 
 
 def add_members(target, **options):
@@ -71,11 +71,34 @@ def test_calls_of_cuda() -> None:
     x = np.zeros(3, np.float32)
     calls = CALL.findall(add.source(x, arch=ti.cuda).partition("__launch_bounds__")[2])
     assert calls == [
-        ("atomic_add_f32x4", "v"), ("atomicAdd", "a"), ("atomicAdd", "b"), ("atomicAdd", "c"),
-        ("atomic_add_f32x2", "pair"), ("atomic_add_f32x4", "quad"), ("atomic_add_f32x2", "early"),
+        ("atomic_add_float4", "v"), ("atomicAdd", "a"), ("atomicAdd", "b"), ("atomicAdd", "c"),
+        ("atomic_add_float2", "pair"), ("atomic_add_float4", "quad"), ("atomic_add_float2", "early"),
     ]  # fmt: skip
-    assert "atomic_add_f32x" not in add.source(x, arch=ti.vulkan)
-    assert "atomic_add_f32x" not in add_members(ti.python, passes="-vector_atomics")[0].source(x, arch=ti.cuda)
+    assert "    atomic_add_float2((float2 *)&early(i), {1.0f, x_p});" in add.source(x, arch=ti.cuda)
+    assert "atomic_add_float" not in add.source(x, arch=ti.vulkan)
+    assert "atomic_add_float" not in add_members(ti.python, passes="-vector_atomics")[0].source(x, arch=ti.cuda)
+
+
+def test_vectors_whose_memory_is_no_float4_compile(target: str) -> None:
+    """Vectors of a program with ndarrays of them are structs, and numbers in braces have the type of the elements."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    pair, quad = ti.Vector.field(2, ti.f32, M), ti.Vector.field(4, ti.f32, M)
+    given = ti.ndarray(ti.math.vec4, M)
+
+    @ti.kernel
+    def add(x: ti.types.ndarray(ti.i32, 1), given: ti.types.ndarray(ti.math.vec4, 1)):
+        for p in x:
+            pair[x[p]] += ti.Vector([p, x[p]])
+            quad[x[p]] += ti.Vector([p, 1, x[p], 0.5])
+            quad[x[p]] += given[x[p]] * 0.0
+            given[x[p]] += ti.Vector([1.0, 2.0, 3.0, p])
+
+    x = np.arange(N, dtype=np.int32) % M
+    add(x, given)
+    sums = np.bincount(x, np.arange(N), M), np.bincount(x, x, M), np.bincount(x, minlength=M)
+    assert np.array_equal(pair.to_numpy(), np.stack(sums[:2], 1))
+    assert np.array_equal(quad.to_numpy(), np.stack([sums[0], sums[2], sums[1], 0.5 * sums[2]], 1))
+    assert np.array_equal(given.to_numpy(), np.stack([sums[2], 2 * sums[2], 3 * sums[2], sums[0]], 1))
 
 
 def test_what_is_not_joined() -> None:
@@ -100,7 +123,7 @@ def test_what_is_not_joined() -> None:
             s += old[0] + old[1]
         return s
 
-    assert "atomic_add_f32x" not in add.source(np.zeros((3, 2), np.float32), 1, arch=ti.cuda)
+    assert "atomic_add_float" not in add.source(np.zeros((3, 2), np.float32), 1, arch=ti.cuda)
 
 
 def test_a_value_is_read_before_the_addition_to_it(target: str) -> None:

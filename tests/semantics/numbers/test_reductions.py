@@ -47,6 +47,33 @@ def test_integers_are_exact_and_wrap(target: str, name: str) -> None:
     assert found.to_numpy().tolist() == [int(value) for value in expected]
 
 
+def test_integers_are_joined_by_openmp() -> None:
+    """No order changes their sums; floats are joined in the order of the parts."""
+    ti.init(arch=ti.cpu, log_level=ti.ERROR)
+
+    @ti.kernel
+    def least_and_sum(x: ti.types.ndarray(ti.i32, 2)) -> ti.i32:
+        least, sums = ti.i32(2**31 - 1), 0
+        for i, j in x:
+            ti.atomic_min(least, x[i, j])
+            sums += x[i, j]
+        return least ^ sums
+
+    @ti.kernel
+    def total(x: ti.types.ndarray(ti.f32, 1)) -> ti.f32:
+        sums = 0.0
+        for i in x:
+            sums += x[i]
+        return sums
+
+    for shape in ((3, 5), (300, 70)):
+        x = np.random.default_rng(4).integers(-(2**31), 2**31, shape).astype(np.int32)
+        assert least_and_sum(x) == int(x.min()) ^ int(x.sum(dtype=np.int32))
+    source = least_and_sum.source(x)
+    assert "reduction(min: least) reduction(+: sums)" in source and "PARTS" not in source
+    assert "PARTS" in total.source(np.zeros(3, np.float32))
+
+
 @pytest.mark.parametrize("name", ["f32", "f64"])
 @pytest.mark.parametrize("count", SIZES)
 def test_sums_are_nearly_exact(target: str, name: str, count: int) -> None:

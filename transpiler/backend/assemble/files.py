@@ -29,7 +29,7 @@ from ..layout.trip_counts import constant_count
 from ..module.interface import SourceFile
 from ..print.functions import PrintedFunction, in_order_of_calls, prototypes
 from ..print.lines import PrintedBody, fitted, line_map, map_of_lines, wrapped_head, wrapped_text
-from ..print.reductions import OWN, helpers_of, loop_with_copies, nest_in_parts
+from ..print.reductions import OWN, helpers_of, loop_with_copies, nest_in_any_order, nest_in_parts
 from ..print.textures import declarations
 from ..print.threads import Threads, is_vectorized, nest, part_pragma, pragma, region_and_loop
 from .banner import banner, first_line, loop_location, python_line, task_title
@@ -210,13 +210,8 @@ class FileAssembler:
             p.helpers += helpers_of(p.task)
             p.used = p.used.with_all([p.entry_expressions.used])
         if p.task.reductions and threads and language.nested_loops:
-            clauses = part_pragma(p.task, threads, has_loops, uneven)
-            if not vectorizable:
-                p.reductions.simd = None
-            lines, omp = nest_in_parts(p.entry_expressions, p.task, threads, p.names, p.reductions, call, clauses), ""
-            p.helpers += ["part_begin", "part_end"] if clauses else []
-            p.helpers += ["run_end"] if p.reductions.variables_of_runs else []
-            p.reductions.has_parts = bool(clauses)
+            p.reductions.simd = p.reductions.simd if vectorizable else None
+            lines, omp = _nest_with_reductions(p, threads, call, has_loops, uneven), ""
         return {
             "kind": p.task.kind.value,
             "python": python_line(context, p.task),
@@ -272,6 +267,18 @@ def _without_a_body(context: EmitContext) -> TaichiCompilationError:
     paths = ", ".join(template.path for template in context.options.own_templates)
     message = f"the source of `{context.name}` has no `task.head`, or no `task.body`, of one of its tasks: {paths}"
     return TaichiCompilationError(message, "a template prints both, as `shadesmith/NAME` does; see docs/templates.md")
+
+
+def _nest_with_reductions(p: PrintedTask, threads: Threads, call: str, has_loops: bool, uneven: bool) -> list[str]:
+    """Return C's lines for a loop with reductions, which OpenMP joins if no order changes them."""
+    clauses = part_pragma(p.task, threads, has_loops, uneven)
+    p.reductions.has_parts = bool(clauses)
+    if clauses and p.reductions.in_any_order:
+        directive = pragma(p.task, threads, has_loops, uneven, p.reductions.simd is not None)
+        return nest_in_any_order(threads, p.reductions, call, directive)
+    p.helpers += ["part_begin", "part_end"] if clauses else []
+    p.helpers += ["run_end"] if p.reductions.variables_of_runs else []
+    return nest_in_parts(p.entry_expressions, p.task, threads, p.names, p.reductions, call, clauses)
 
 
 def _is_simd(printed: PrintedTask, threads: Threads, vectorizable: bool) -> bool:

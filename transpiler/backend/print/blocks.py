@@ -33,7 +33,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Task
 from ...ir.threads import COLLECTIVES, SUBGROUP_SIZE, Barrier, Collective, Exchange, ThreadFor, ThreadIndex, waits
-from ...ir.types import Scalar, Struct, Tensor, Type, element_of, i32, member_offset
+from ...ir.types import Scalar, Struct, Tensor, Type, element_of, f32, i32, member_offset
 from ...lazy_dataclasses import dataclass
 from ..languages.common.atomics import is_native, whole_key, whole_name
 from ..languages.common.collectives import ALL_LANES, collective_syntax, exchange_key, exchange_name
@@ -312,9 +312,12 @@ def write_atomic(p: Statements, atomic: AtomicOp) -> None:
     """Print an atomic operation, or all of those that are performed together."""
     if isinstance(atomic.type, Tensor):
         p.mark(atomic.location)
-        p.e.need(whole_key(atomic.op, atomic.type))
+        name = f"atomic_add_float{atomic.type.size}"
+        if atomic.together is None:
+            name = whole_name(atomic.op, atomic.type)
+        p.e.need(whole_key(atomic.op, atomic.type) if atomic.together is None else name)
         target, value = p.e.lvalue(atomic.pointer), p.e.operand(atomic.value, ASSIGN)
-        p.emit(f"{whole_name(atomic.op, atomic.type)}(&{target}, {value});", atomic.location)
+        p.emit(f"{name}(&{target}, {value});", atomic.location)
         return
     assert isinstance(atomic.type, Scalar)
     if atomic.together is not None:
@@ -408,15 +411,19 @@ def _linear(e: Expressions, pointer: GlobalPtr) -> str:
 
 
 def _add_together(p: Statements, atomic: AtomicOp, number: int, lane: int, count: int) -> None:
-    """Print additions to neighbours in memory, at the last of them: `atomic_add_f32x4(&v(i).x, a, b, c, d)`."""
+    """Print additions to neighbours in memory, at the last of them: `atomic_add_float2((float2 *)&v(i).x, {a, b})`."""
     p.mark(atomic.location)
     lanes = p.together.setdefault(number, {})
     lanes[lane] = atomic
     if len(lanes) == count:
-        name = f"atomic_add_{atomic.type}x{count}"
+        name = f"atomic_add_float{count}"
         p.e.need(name)
+        first = lanes[0].pointer
+        address = f"(float{count} *)&{p.e.lvalue(first)}"
+        if isinstance(first, MatrixPtr) and first.origin.type == Tensor((count,), f32):
+            address = f"&{p.e.lvalue(first.origin)}"
         values = ", ".join(p.e.operand(lanes[k].value, ASSIGN) for k in range(count))
-        p.emit(f"{name}(&{p.e.lvalue(lanes[0].pointer)}, {values});", atomic.location)
+        p.emit(f"{name}({address}, {{{values}}});", atomic.location)
 
 
 VALUES[ThreadIndex] = thread_index

@@ -9,7 +9,15 @@
     }                                               }
 
 In C a loop is cut into a fixed number of parts, whose results are joined in order: so sums do not depend on the number
-of threads. f32 are added in f64, with `fast_math` after runs of a few iterations in f32:
+of threads. Of integers they never do, and OpenMP joins them:
+
+    int count = 0;
+    #pragma omp parallel for firstprivate(args) schedule(static) reduction(+: count)
+    for (int i = 0; i < x_n0; i++) {
+        task(args, i, &count);
+    }
+
+f32 are added in f64, with `fast_math` after runs of a few iterations in f32:
 
     int end = part_end(x_n0, part);
     for (int run = part_begin(x_n0, part); run < end; run = run_end(run, end)) {
@@ -95,7 +103,8 @@ class Reductions:
     """The lines of an entry with reductions.
 
     accumulators: their declarations. joins: what joins those of a block. join: what joins one with another partial
-    result. epilogue: what one thread does at the end. simd: OpenMP's clauses for vectorization, None if it has none.
+    result. epilogue: what one thread does at the end. clauses: of OpenMP. simd: those for vectorization, None if it has
+    none.
     located: the lines of the epilogue, with those of Python. declarations: of operators in these clauses.
     has_parts: the loop is cut into parts. done: the number of blocks that have stored their partial results. index: of
     the loop that joins these.
@@ -108,12 +117,19 @@ class Reductions:
     join: list[str] = field(default_factory=list)
     epilogue: list[str] = field(default_factory=list)
     located: list[Line] = field(default_factory=list)
+    clauses: list[str] = field(default_factory=list)
     simd: list[str] | None = None
     declarations: list[str] = field(default_factory=list)
     has_parts: bool = False
     done: str = ""
     index: str = "i"
     variables_of_runs: tuple[str, ...] = ()
+
+    @property
+    def in_any_order(self) -> bool:
+        """Whether C joins the results of threads in any order: those of integers are the same in each."""
+        types = [printed.reduction.accumulator.type for printed in self.printed]
+        return bool(types) and all(isinstance(type, Scalar) and not type.is_float for type in types)
 
     @property
     def used_declarations(self) -> list[str]:
@@ -185,9 +201,10 @@ def print_reductions(
 ) -> None:
     """Print what follows the loop of an entry. with_comments: completes the comments of lines."""
     comments, p.comments = p.comments, False
-    with p.captured() as lines:
-        p.block(task.join)
-        reductions.join = [INDENT * line.depth + line.text for line in lines]
+    if not (p.e.language.nested_loops and reductions.in_any_order):
+        with p.captured() as lines:
+            p.block(task.join)
+            reductions.join = [INDENT * line.depth + line.text for line in lines]
     p.comments = comments
     with p.captured() as lines:
         p.block(task.epilogue)
@@ -198,7 +215,8 @@ def print_reductions(
         names: dict[str, list[str]] = {}
         for q in reductions.printed:
             names.setdefault(_simd_operator(q.reduction), []).append(q.run or q.name)
-        reductions.simd = [f"reduction({operator}: {', '.join(listed)})" for operator, listed in names.items()]
+        reductions.clauses = [f"reduction({operator}: {', '.join(listed)})" for operator, listed in names.items()]
+        reductions.simd = list(reductions.clauses)
         if any(r.element.bits < element_of(r.accumulator.type).bits and r.element.is_float for r in scalars):
             reductions.simd.append(LANES_OF_SUMS)
         floats = {_simd_operator(q.reduction): q.type for q in reductions.printed if _is_extremum(q.reduction)}
@@ -260,6 +278,14 @@ def _indices(type: Tensor) -> list[tuple[Const, ...]]:
 # --- C ----------------------------------------------------------------------------------------------------------------
 
 
+def nest_in_any_order(threads: Threads, reductions: Reductions, call: str, directive: str) -> list[str]:
+    """Return C's lines for a loop whose results OpenMP joins. directive: OpenMP's, which may vectorize one loop."""
+    simd = _directive(["#pragma omp simd", *reductions.simd]) if reductions.simd and " simd " not in directive else []
+    condition = [f"if {rest}" for rest in directive.partition(" if ")[2:] if rest]
+    words = [directive.partition(" if ")[0], *reductions.clauses, *condition]
+    return [*reductions.accumulators, *_directive(words), *_loops(threads.loops, call, simd), *reductions.epilogue]
+
+
 def nest_in_parts(
     e: Expressions, task: Task, threads: Threads, names: list[str], reductions: Reductions, call: str, clauses: str
 ) -> list[str]:
@@ -295,10 +321,14 @@ def nest_in_parts(
 
 def _directive(words: list[str]) -> list[str]:
     """Return a directive, continued on further lines if it is long."""
-    text = " ".join(words)
-    if len(text) <= COLUMNS - 3 * len(INDENT):
-        return [text]
-    return [f"{words[0]} \\", *(f"{INDENT}{word} \\" for word in words[1:-1]), f"{INDENT}{words[-1]}"]
+    lines = [words[0]]
+    for word in words[1:]:
+        if len(f"{lines[-1]} {word}") <= COLUMNS - 4 * len(INDENT):
+            lines[-1] += f" {word}"
+        else:
+            lines[-1] += " \\"
+            lines.append(INDENT + word)
+    return lines
 
 
 def _loops(heads: list[str], call: str, simd: list[str]) -> list[str]:

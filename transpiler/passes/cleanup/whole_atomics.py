@@ -3,7 +3,8 @@
     atomic add v[$i].x, $a.x
     atomic add v[$i].y, $a.y        ->      atomic add v[$i], $a      printed as `atomic_add_vec2(&v(i), a);`
 
-Each element is changed atomically, as before. The vector needs no name then: it is printed where it is added.
+Each element is changed atomically, as before. The vector needs no name then: it is printed where it is added. Where one
+instruction adds the whole vector (the pass `vector_atomics`), the statement says so.
 """
 
 from __future__ import annotations
@@ -45,8 +46,10 @@ def _join_all(block: Block, used: dict[Statement, int]) -> bool:
         if vector is None:
             group = []
         elif len(group) == vector.size:
-            _join(block, group, used)
-            group, changed = [], True
+            if _is_one_instruction(group) in (True, None):
+                _join(block, group, used)
+                changed = True
+            group = []
     return changed
 
 
@@ -75,6 +78,14 @@ def _continues(group: list[AtomicOp], atomic: AtomicOp) -> bool:
     return is_same and _number(pointer) == _number(value) == len(group)
 
 
+def _is_one_instruction(group: list[AtomicOp]) -> bool | None:
+    """Return whether one instruction adds just these elements, None if each has its own."""
+    numbers = {atomic.together and (atomic.together[0], atomic.together[2]) for atomic in group}
+    if numbers == {None}:
+        return None
+    return len(numbers) == 1 and all(number is not None and number[1] == len(group) for number in numbers)
+
+
 def _number(element: MatrixPtr | MatrixElement) -> int | None:
     """Return which element of a vector it is, None if only the device knows."""
     index = element.indices[0]
@@ -87,6 +98,7 @@ def _join(block: Block, group: list[AtomicOp], used: dict[Statement, int]) -> No
     origin, value = last.pointer.origin, last.value.value
     remarks = tuple(dict.fromkeys(remark for atomic in group for remark in atomic.remarks))
     whole = AtomicOp(last.op, origin, value, type=origin.type, location=last.location, remarks=remarks)
+    whole.together = last.together
     block.statements[block.statements.index(last)] = whole
     parts = {atomic.pointer for atomic in group} | {atomic.value for atomic in group}
     unneeded = {*group, *(part for part in parts if used.get(part, 0) == 1)}

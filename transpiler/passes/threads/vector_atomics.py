@@ -1,7 +1,7 @@
 """Finds additions to neighbours in memory that one atomic instruction performs, where a target has such instructions.
 
     atomic add grid[$i].v.x, $a      }
-    atomic add grid[$i].v.y, $b      }    printed as    atomic_add_f32x4(&grid(i).v.x, a, b, c, m);
+    atomic add grid[$i].v.y, $b      }    printed as    atomic_add_float4((float4 *)&grid(i).v.x, {a, b, c, m});
     atomic add grid[$i].v.z, $c      }
     atomic add grid[$i].mass, $m     }
 
