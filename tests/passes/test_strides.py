@@ -76,9 +76,9 @@ def test_short_loops_never_stride(extent: int, strides: bool) -> None:
     ti.init(arch=ti.cpu, log_level=ti.WARN, debug=False)
 
     @ti.kernel
-    def clear(x: ti.types.ndarray(ti.f32, 1)):
+    def reverse(x: ti.types.ndarray(ti.f32, 1)):
         for i in range(extent):
-            x[i] = 0.0
+            x[i] = x[2 * extent - i]
 
-    array = clear.definition.parameters[0].annotation
-    assert ("gridDim" in clear.source(array, arch=ti.cuda)) == strides
+    array = reverse.definition.parameters[0].annotation
+    assert ("gridDim" in reverse.source(array, arch=ti.cuda)) == strides

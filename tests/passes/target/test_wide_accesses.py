@@ -359,6 +359,47 @@ def test_sources() -> None:
     assert not any("x4(" in source for source in sources(saxpy, x, x, 1.0))
 
 
+@ti.kernel
+def clear(x: Vector, value: ti.f32, rows: ti.types.ndarray(ti.i32, 2)):
+    for i in x:
+        x[i] = value
+    for i, j in rows:
+        rows[i, j] = i * 100
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 1023, 4096, 70001])
+@pytest.mark.parametrize("first", [0, 1, 4])
+def test_loops_that_only_store(target: str, n: int, first: int) -> None:
+    """Each thread has one access, in blocks of 256."""
+    whole, shape = np.full(n + first + 5, 7, np.float32), (n % 7, n // 7 % 50)
+    rows = np.full((shape[0] + 1, shape[1]), -1, np.int32)
+    clear(whole[first : first + n], 0.5, rows[: shape[0]])
+    assert (whole[first : first + n] == 0.5).all() and (whole[:first] == 7).all() and (whole[first + n :] == 7).all()
+    assert np.array_equal(rows[:-1], np.tile(np.arange(shape[0])[:, None] * 100, shape[1])) and (rows[-1] == -1).all()
+
+
+def test_blocks_that_only_store_start_in_order() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x, y = some(8), ti.field(ti.f32, LONG)
+
+    @ti.kernel
+    def strided(v: Vector):
+        ti.loop_config(grid_stride=True)
+        for i in v:
+            v[i] = 1.0
+        ti.loop_config(block_dim=64)
+        for i in y:
+            y[i] = 1.0
+
+    for source in sources(clear, x, 1.0, np.zeros((2, 4), np.int32)):
+        assert "#define BLOCK 256" in source and "no grid-stride loop: blocks store in order" in source
+        assert "index +=" not in source
+    for source in sources(strided, x):
+        assert "BLOCK 256" not in source and "index +=" in source and "64" in source
+    for source in sources(saxpy, x, x, 1.0):
+        assert "BLOCK 128" in source and "store in order" not in source
+
+
 def test_names_of_single_iterations_and_of_extents() -> None:
     """The user's own `ii` and `k` keep their names; a field whose length is no multiple of 4 ends early."""
     ti.init(arch=ti.python, log_level=ti.ERROR)

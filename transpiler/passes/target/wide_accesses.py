@@ -15,6 +15,9 @@ known when the kernel runs, and the lengths of their rows. Numbers of 8 bytes ar
 The body only loads, combines and stores elements at the loop's own index along the last axis; in a stencil it also
 loads neighbours along it, of which most are in the vector at the index itself. So an iteration reads and writes nothing
 of the others, as far as a parallel loop may, and arrays that overlap are no obstacle: statements stay in order.
+
+Blocks of a loop that only stores start in order, each thread with one such access: in a grid-stride loop they drift
+apart. 2^27 floats took an H200 .124 ms so, .119 with one access a thread and blocks of 256; with blocks of 128 .160.
 """
 
 from __future__ import annotations
@@ -36,11 +39,13 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, Type, i32, parts_of, u1
-from ...options import MAX_ITERATIONS
+from ...options import MAX_ITERATIONS, CompileOptions
 from ..context import PassContext
 from .whole_rows import length_less, plan_of_whole_rows
 from .widenable import COUNTS, WIDTH, Plan, comparisons, plan_of
 
+BLOCK = 256
+"""Threads of a block that only stores."""
 PARTS = {4: "quarter", 2: "half"}
 """What a row has as many of as a vector has numbers."""
 
@@ -55,6 +60,8 @@ def wide_accesses(kernel: Kernel, context: PassContext) -> bool:
         plan = plan_of(task, stored) or plan_of_whole_rows(task, stored)
         if plan is not None:
             _widen(task, plan, context.options.why_comments)
+            if task.loop is not None and not any(isinstance(s, GlobalLoad) for s in walk(task.body)):
+                _start_in_order(task, task.loop, context)
             changed = True
     return changed
 
@@ -95,6 +102,17 @@ def _widen(task: Task, plan: Plan, comments: bool) -> None:
     if comments:
         remark = Remark(f"{COUNTS[lanes]} iterations at a time, by accesses of {WIDTH} bytes (wide_accesses)", "above")
         first.remarks = (remark, *first.remarks)
+
+
+def _start_in_order(task: Task, loop: RangeFor, context: PassContext) -> None:
+    """Give a thread one iteration of a loop, unless its author decides on that."""
+    if loop.grid_stride is None:
+        loop.grid_stride = False
+        if loop.block_dim is None and context.options.block_dim == CompileOptions().block_dim:
+            task.block_dim = min(BLOCK, context.capabilities.max_block_dim)
+        if context.options.why_comments:
+            store = next(s for s in walk(task.body) if isinstance(s, GlobalStore))
+            store.remarks = (*store.remarks, Remark("no grid-stride loop: blocks store in order", "above"))
 
 
 # --- the condition ----------------------------------------------------------------------------------------------------
