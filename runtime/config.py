@@ -63,7 +63,7 @@ EFFECTIVE: dict[str, str] = {
     "argument_offsets": "comments in emitted sources show the offset of each member of the argument block",
     "one_file": "GLSL has one file for each kernel, with a section for each task, in place of a file for each task",
     "grid_stride": "whether a GPU's threads run several iterations of a loop: True, False, or auto",
-    "task_graphs": "on CUDA, launches that repeat become graphs, which the driver starts in less time",
+    "task_graphs": "launches that repeat become CUDA graphs, or recorded commands on Vulkan, which start in less time",
     "watchdog": "time that a launch may take [s], after which it is an error; 0: any. Each launch waits for its end",
     "warn_stale_globals": "warns at a launch where a global differs from the constant compiled in",
     "offline_cache": "caches compiled kernels on disk, so that the next start compiles nothing",

@@ -12,9 +12,7 @@ kernels in the cache needs no compiler. Neither of the two imports this module.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -25,7 +23,7 @@ from ...transpiler.lazy_dataclasses import dataclass
 from ...transpiler.options import Capabilities, CompileOptions
 from ..events import PASS, SINKS, STAGE, note
 from ..launch.arguments.classify import classify
-from ..loading import loader
+from ..loading import loader, without_collections
 from ..locks import new_lock
 
 if TYPE_CHECKING:
@@ -91,22 +89,6 @@ def specialize(
     if definition.passes:
         options = _passes().with_passes(options, definition.passes)
     return Request(Specialization(definition, arguments, options, capabilities), argument_kinds)
-
-
-@contextmanager
-def without_collections() -> Iterator[None]:
-    """Let Python's garbage collector wait.
-
-    A compilation makes some hundred objects for each statement and drops few of them: the collector would traverse them
-    all again and again, for a fifth of the time.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def compile_source(

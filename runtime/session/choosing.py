@@ -12,6 +12,7 @@ from ...transpiler.lang.arch import ARCHES, Arch
 from ..config import Config
 from ..devices.device import Device
 from ..devices.target_tools import TARGETS, tools_of
+from ..loading import without_collections
 from .logging_levels import LOGGER
 
 FALLBACK_HINT = "leave out `enable_fallback=False` to run"
@@ -117,7 +118,8 @@ def _try(arch: Arch, config: Config, only: bool, missing: list[str], chosen: int
         return None
     try:
         opener = OPENERS[arch.target]
-        return opener(config, only) if chosen is None else opener(config, only, chosen)
+        with without_collections():
+            return opener(config, only) if chosen is None else opener(config, only, chosen)
     except TaichiRuntimeError as error:
         missing.append(f"{arch.name}: {error}")
         return None

@@ -59,6 +59,7 @@ class Store:
         self._warned: set[str] = set()
         self._size_bytes: int | None = None
         self._version: str | None = None
+        self._version_lock = new_lock()
 
     def __repr__(self) -> str:
         return f"<cache in {self.folder}>"
@@ -67,7 +68,9 @@ class Store:
     def version(self) -> str:
         """A digest of shadesmith's sources; entries of other versions do not match."""
         if self._version is None:
-            self._version = source_digest(self)
+            with self._version_lock:  # another thread may be computing it
+                if self._version is None:
+                    self._version = source_digest(self)
         return self._version
 
     @property

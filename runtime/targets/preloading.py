@@ -32,12 +32,12 @@ def preload(config: Config) -> bool:
 
 
 def _load(store: Store | None, is_cold: bool) -> None:
+    if store is not None:
+        store.version  # noqa: B018 - it is remembered; the file system is asked for it while others import
+        _cache()
     if is_cold:
         _compiler()
         importlib.import_module("jinja2")
-    if store is not None:
-        _cache()
-        store.version  # noqa: B018 - it is remembered
 
 
 def _wait() -> None:

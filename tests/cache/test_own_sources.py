@@ -66,7 +66,7 @@ def say(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]:
 
 
 @pytest.fixture
-def kept(say: Callable[..., list[str]]) -> Iterator[Path]:
+def folder(say: Callable[..., list[str]]) -> Iterator[Path]:
     """Return the folder in the package in which the digest is kept; it is empty."""
     package: Path = say.package  # type: ignore[attr-defined]
     (package.parent / "program.py").write_text(READS + PROGRAM + SHOWS_READS)
@@ -93,9 +93,9 @@ def test_a_changed_source_changes_the_key(name: str, say: Callable[..., list[str
     assert say() == again
 
 
-def test_an_empty_cache_does_not_read_the_sources_again(say: Callable[..., list[str]], kept: Path) -> None:
+def test_an_empty_cache_does_not_read_the_sources_again(say: Callable[..., list[str]], folder: Path) -> None:
     first = say(place="first", writes=True)
-    assert int(first[3]) > MANY and any(kept.glob("*.sources"))
+    assert int(first[3]) > MANY and any(folder.glob("*.sources"))
     again = say(place="second", writes=True)
     assert again[:3] == first[:3] and int(again[3]) < FEW, "a new folder has no kernel, but the digest is known"
     path: Path = say.package / "templates/c/range_for.c.j2"  # type: ignore[attr-defined]
@@ -109,21 +109,21 @@ def test_an_empty_cache_does_not_read_the_sources_again(say: Callable[..., list[
 
 @pytest.mark.parametrize("trouble", ["a file in its place", "another user's", "damaged", "python -B"])
 def test_a_folder_beside_the_package_that_cannot_be_used(
-    trouble: str, say: Callable[..., list[str]], kept: Path
+    trouble: str, say: Callable[..., list[str]], folder: Path
 ) -> None:
     """Nothing is said, and the cache keeps the digest as before."""
     expected = say(place=f"{trouble} 1", writes=trouble != "python -B")
     if trouble == "python -B":
-        assert not kept.exists()
+        assert not folder.exists()
     elif trouble == "a file in its place":
-        shutil.rmtree(kept)
-        kept.write_text("")
+        shutil.rmtree(folder)
+        folder.write_text("")
     elif trouble == "another user's":
         if os.geteuid() != 0:
             pytest.skip("only root can give a folder away")
-        os.chown(kept, 12345, -1)
+        os.chown(folder, 12345, -1)
     else:
-        for path in kept.iterdir():
+        for path in folder.iterdir():
             path.write_bytes(path.read_bytes()[:-1] + b"?")
     found = say(place=f"{trouble} 2", writes=trouble != "python -B")
     assert found[:3] == expected[:3] and int(found[3]) > MANY
@@ -131,8 +131,8 @@ def test_a_folder_beside_the_package_that_cannot_be_used(
         assert int(say(place=f"{trouble} 2", writes=trouble != "python -B")[3]) < FEW
 
 
-def test_processes_that_keep_the_digest_at_once(say: Callable[..., list[str]], kept: Path) -> None:
+def test_processes_that_keep_the_digest_at_once(say: Callable[..., list[str]], folder: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda number: say(place=f"at once {number}", writes=True), range(4)))
-    assert len({tuple(words[:3]) for words in found}) == 1 and len(list(kept.glob("*.sources"))) == 1
-    assert not list(kept.glob(".tmp-*"))
+    assert len({tuple(words[:3]) for words in found}) == 1 and len(list(folder.glob("*.sources"))) == 1
+    assert not list(folder.glob(".tmp-*"))

@@ -69,6 +69,7 @@ class VulkanDevice:
         sources: Path | None = None,
         store: Store | None = None,
         optimize: bool = False,
+        task_graphs: bool = True,
     ) -> None:
         self._optimize = optimize
         self._api, self._instance = api, instance
@@ -83,6 +84,7 @@ class VulkanDevice:
         self._closing.callback(instance.close)
         try:
             self._open(force_staging, sources)
+            self._queue.repeats = task_graphs and not self._instance.names  # which are for each command
         except BaseException:
             self._closing.close()
             raise
@@ -291,6 +293,7 @@ def open_device(
     sources: Path | None = None,
     store: Store | None = None,
     optimize: bool = False,
+    task_graphs: bool = True,
 ) -> VulkanDevice:
     """Open a Vulkan device: discrete before integrated before software, unless one is named.
 
@@ -301,6 +304,7 @@ def open_device(
     sources: folder of the sources; then SPIR-V includes its source, and pipelines and dispatches have names.
     store: caches compiled kernels.
     optimize: run spirv-opt.
+    task_graphs: whether launches that repeat are recorded for later ones (`repeats.py`).
     Raises: TaichiRuntimeError naming what is missing and how to install it.
     """
     resident = None
@@ -319,7 +323,7 @@ def open_device(
         instance.close()
         raise
     try:
-        device = VulkanDevice(api, instance, adapter, force_staging, sources, store, optimize)
+        device = VulkanDevice(api, instance, adapter, force_staging, sources, store, optimize, task_graphs)
     except TaichiRuntimeError as error:
         reason = inherited("Vulkan")
         if reason is None:

@@ -14,7 +14,7 @@ from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet, finalize, proxy
+from weakref import WeakSet, finalize, proxy, ref
 
 from ....transpiler.backend.module.interface import BackendModule, TaskSource
 from ....transpiler.backend.module.one_file import task_sources
@@ -30,6 +30,7 @@ from .labels import Labels
 from .lavapipe.limits import LoopLimits
 from .memory import Memory
 from .queue import Queue
+from .repeats import Page, Repeats
 from .statistics import read_statistics
 from .submitting import STRIDED_GROUPS, PushedArguments, Submit, TaskPipeline, make_submitter
 
@@ -386,9 +387,31 @@ class VulkanProgram:
             ]
             bind = partial(VulkanProgram._bind_textures, own) if self._find_set is not None else None
             self._submit = make_submitter(
-                self._queue, self._name, self._functions, arguments, tasks, bind, self._null, self._is_read
+                self._queue,
+                self._name,
+                self._functions,
+                arguments,
+                tasks,
+                bind,
+                self._null,
+                self._is_read,
+                self._repeats(),
             )
         return self._submit
+
+    def _repeats(self) -> Repeats | None:
+        """Return what starts launches that repeat; None where they depend on more than their key."""
+        queue = self._queue
+        if not isinstance(queue, Queue) or not queue.repeats or self._indirect_bytes or self._find_set is not None:
+            return None
+        own = ref(self)  # which lives as long as its submitter is called
+
+        def onto(page: Page) -> VulkanProgram:
+            program = own()
+            assert program is not None
+            return program.onto(page)
+
+        return Repeats(queue, self._name, self.arguments, onto)
 
     def _bind_textures(self, commands: Any) -> None:
         if self._set is not None:

@@ -15,7 +15,7 @@ from weakref import finalize
 from ..device import Launch
 from ..hazards import Hazards
 from .memory import Memory
-from .queue import Queue, Submission
+from .queue import BATCH, Queue, Submission
 
 CHUNK = 64
 """Launches per command buffer: few are recorded again for a changed one, and submitting many buffers costs little."""
@@ -38,6 +38,7 @@ class Tape:
         self.commands = self.handle
         self.owner = queue.owner
         self.recorded = 0
+        self.limit = BATCH
         self.recent: deque[str] = deque(maxlen=0)
         self.stages, self.barrier = queue.stages, queue.barrier
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ....transpiler.backend.module.interface import TaskSource
 from ....transpiler.lazy_dataclasses import dataclass
-from .queue import BATCH, EAGER_THREADS
+from .queue import EAGER_THREADS
 
 STRIDED_GROUPS = 1024
 """Groups of a task whose trip count only the device knows; it has a grid-stride loop."""
@@ -50,14 +50,19 @@ def make_submitter(
     bind_textures: Callable[[Any], None] | None,
     null: Any,
     is_read: bool = False,
+    repeats: Any = None,
 ) -> Submit:
     """Return `submit_held(counts)`, which records all tasks; the caller has held the lock since it packed arguments.
 
-    functions: of the driver, for barriers, push constants, pipelines and dispatches.
-    is_read: results are read after each launch, which submits it.
+    functions: of the driver, for barriers, push constants, pipelines and dispatches. is_read: results are read after
+    each launch, which submits it. repeats: starts launches that were seen before; None for a tape.
     For one parallel loop in groups of 128:
 
         def submit_held(counts):
+            if repeats.is_on and queue.commands is None and repeats.submit(counts):
+                c0, = counts
+                if queue.recorded >= queue.limit or c0 >= 1048576: queue.offer()
+                return
             commands = queue.commands or begin()
             push(commands, layout, 32, 0, 12, values)
             recorded = queue.recorded
@@ -71,11 +76,9 @@ def make_submitter(
                 bind(commands, 1, p0)
                 dispatch(commands, g0, r0, 1)
             remember(kernel)
-            if queue.recorded >= 64 or c0 >= 1048576: queue.offer()
+            if queue.recorded >= queue.limit or c0 >= 1048576: queue.offer()
 
-    There is a barrier before every dispatch but the first of a batch: 0.8 us to record, no measurable time on lavapipe.
-    It could be omitted only if two dispatches share no memory; bindings do not show this (two arguments may be one
-    array), and comparing all addresses costs as much as the barrier.
+    There is a barrier before every dispatch but the first: to find out which need none costs as much, 0.8 us.
     """
     namespace = {
         **dict(zip(("barrier", "push", "bind", "dispatch"), functions, strict=True)),
@@ -90,11 +93,12 @@ def make_submitter(
         "null": null,
         "remember": queue.recent.append,
         "kernel": kernel,
+        "repeats": repeats,
         **{f"p{index}": task.pipeline for index, task in enumerate(tasks)},
         **{f"fewer{index}": task.fewer for index, task in enumerate(tasks)},
     }
-    shapes, has_store = tuple(map(_shape, tasks)), arguments.store is not None
-    exec(_code_of(shapes, arguments.size_bytes, has_store, bind_textures is not None, is_read), namespace)  # noqa: S102
+    options = arguments.store is not None, bind_textures is not None, is_read, repeats is not None
+    exec(_code_of(tuple(map(_shape, tasks)), arguments.size_bytes, *options), namespace)  # noqa: S102
     submit: Submit = namespace.pop("submit_held")  # else it would be in a reference cycle with its namespace
     return submit
 
@@ -108,10 +112,19 @@ def _shape(task: TaskPipeline) -> Shape:
 
 
 @lru_cache(256)
-def _code_of(shapes: tuple[Shape, ...], push_bytes: int, stores: bool, has_textures: bool, is_read: bool) -> CodeType:
+def _code_of(
+    shapes: tuple[Shape, ...], push_bytes: int, stores: bool, has_textures: bool, is_read: bool, repeats: bool
+) -> CodeType:
     """Return the code that defines `submit_held`."""
     names = [f"c{index}" for index in range(len(shapes))]
-    lines = ["commands = queue.commands or begin()"]
+    taken = [f"{', '.join(names)}{',' if len(names) == 1 else ''} = counts"] if names else []
+    offer = _offer_line(shapes, names, is_read)
+    lines = []
+    if repeats:
+        alone = "" if len(shapes) > 1 else "queue.commands is None and "  # else it is as many commands
+        lines.append(f"if repeats.is_on and {alone}repeats.submit(counts):")
+        lines += [f"    {line}" for line in (*taken, *_known(shapes), offer, "return")]
+    lines.append("commands = queue.commands or begin()")
     if stores:
         lines += ["store()", "commands = queue.commands"]
     if push_bytes:
@@ -119,23 +132,37 @@ def _code_of(shapes: tuple[Shape, ...], push_bytes: int, stores: bool, has_textu
     if has_textures:
         lines.append("bind_textures(commands)")
     lines += ["recorded = queue.recorded", f"queue.recorded = recorded + {len(shapes)}"]  # Ctrl-C may interrupt
-    if names:
-        lines.append(f"{', '.join(names)}{',' if len(names) == 1 else ''} = counts")
+    lines += taken
     for index, shape in enumerate(shapes):
         lines += _task_lines(index, *shape, is_last=index == len(shapes) - 1)
-    work = [f"queue.recorded >= {BATCH}"]
-    if not is_read and not all(is_serial for _, _, is_serial in shapes):
-        work.append(f"{' + '.join(names)} >= {EAGER_THREADS}")
-    lines += ["remember(kernel)", f"if {' or '.join(work)}: queue.offer()"]
+    lines += ["remember(kernel)", offer]
     source = "\n".join(["def submit_held(counts):", *(f"    {line}" for line in lines)])
     return compile(source, "<launcher of Vulkan kernels>", "exec")
+
+
+def _offer_line(shapes: tuple[Shape, ...], names: Sequence[str], is_read: bool) -> str:
+    """Return the line that submits what was recorded, if it is much."""
+    work = ["queue.recorded >= queue.limit"]
+    if not is_read and not all(is_serial for _, _, is_serial in shapes):
+        work.append(f"{' + '.join(names)} >= {EAGER_THREADS}")
+    return f"if {' or '.join(work)}: queue.offer()"
+
+
+def _unknown(iterations: int, most: int) -> int:
+    """Return the trip count for which a task is started if only the device knows how many iterations it has."""
+    return min(most, STRIDED_GROUPS) * iterations
+
+
+def _known(shapes: tuple[Shape, ...]) -> list[str]:
+    """Return the lines that replace unknown trip counts."""
+    found = ((index, *shape) for index, shape in enumerate(shapes))
+    return [f"if c{k} == -1: c{k} = {_unknown(size, most)}" for k, size, most, is_serial in found if not is_serial]
 
 
 def _task_lines(index: int, iterations: int, most: int, is_serial: bool, is_last: bool) -> list[str]:
     """Return the lines that record one task."""
     count, groups, rows = f"c{index}", f"g{index}", f"r{index}"
     rounded = f"({count} + {iterations - 1}) // {iterations}" if iterations > 1 else count
-    unknown = min(most, STRIDED_GROUPS) * iterations
     work = [
         f"{rows}, {groups} = 1, {rounded}",
         f"if {groups} > {most}: {groups}, {rows} = fewer{index}({groups})",
@@ -144,5 +171,5 @@ def _task_lines(index: int, iterations: int, most: int, is_serial: bool, is_last
         f"dispatch(commands, {groups}, {rows}, 1)",
         *([] if is_last else ["recorded += 1"]),
     ]
-    known = [] if is_serial else [f"if {count} == -1: {count} = {unknown}"]
+    known = [] if is_serial else [f"if {count} == -1: {count} = {_unknown(iterations, most)}"]
     return [*known, f"if {count} > 0:", *(f"    {line}" for line in work)]

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
             sources: Path | None = None,
             store: Store | None = None,
             optimize: bool = False,
+            task_graphs: bool = True,
         ) -> Device: ...
 
         def list_devices(self) -> list[tuple[str, int | None]]: ...
@@ -60,6 +61,7 @@ def _open(config: Config, allow_software: bool, chosen: int | str | None = None)
         sources=sources_for(config),
         store=binaries_for(config),
         optimize=config.spirv_opt,
+        task_graphs=config.task_graphs,
     )
 
 

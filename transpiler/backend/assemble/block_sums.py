@@ -21,11 +21,10 @@ In: a task with `block_sums` and the expressions of its entry. Out: `BlockSums`,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir.statements import Array, Const
 from ...ir.tasks import Task
 from ...ir.types import Scalar
+from ...lazy_dataclasses import dataclass
 from ..languages.common.atomics import atomic_syntax
 from ..print.expressions import Expressions
 from ..print.reductions import OWN, numbers_of

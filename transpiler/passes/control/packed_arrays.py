@@ -10,7 +10,6 @@ by a plain one where no other iteration writes the word.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ...errors import TaichiTypeError
@@ -19,6 +18,7 @@ from ...ir.nodes import Effect, Statement
 from ...ir.statements import Array, AtomicOp, Const, GlobalLoad, GlobalPtr, GlobalStore
 from ...ir.tasks import Kernel, arrays_in
 from ...ir.types import Packing, QuantType, Scalar, Type, f32, i32, i64, mask_of, u32, u64
+from ...lazy_dataclasses import dataclass
 from ..analysis.aliasing import underlying_object
 from ..checks.bounds import Access, index_check, is_safe
 from ..context import PassContext

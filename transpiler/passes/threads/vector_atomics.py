@@ -14,7 +14,7 @@ where a cell would make one instruction of additions to two fields.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import gcd, prod
 
 from ...ir.nodes import Block, Effect, Remark, Statement, count_uses, walk_blocks
@@ -22,6 +22,7 @@ from ...ir.snodes import index_components_of, offset_in_cell, sparse_above, star
 from ...ir.statements import Array, AtomicOp, Const, GlobalPtr, LocalLoad, MatrixPtr, StructPtr
 from ...ir.tasks import Kernel
 from ...ir.types import Struct, Tensor, f32, member_offset
+from ...lazy_dataclasses import dataclass
 from ..context import PassContext
 
 WIDTHS = (4, 2)

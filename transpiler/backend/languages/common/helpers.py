@@ -74,11 +74,13 @@ def library(language: Language) -> dict[str, Helper]:
     chunks.update((_defined_name(chunk), chunk) for chunk in _chunks(language.own_library))
     for name in language.built_in:
         chunks.pop(name, None)
-    identifiers = {name: identifiers_of(source) for name, source in chunks.items()}
-    return {
-        name: Helper(name, source, tuple(c for c in chunks if c in identifiers[name] and c != name), identifiers[name])
-        for name, source in chunks.items()
-    }
+    places = {name: place for place, name in enumerate(chunks)}
+    helpers = {}
+    for name, source in chunks.items():
+        identifiers = identifiers_of(source)
+        uses = sorted(identifiers & places.keys() - {name}, key=places.__getitem__)
+        helpers[name] = Helper(name, source, tuple(uses), identifiers)
+    return helpers
 
 
 @cache
@@ -94,7 +96,9 @@ def _chunks(source: str) -> list[str]:
     return [instance for chunk in chunks for instance in instances(chunk)]
 
 
+@lru_cache(maxsize=1024)
 def _code(chunk: str) -> str:
+    """Return a chunk without its comments."""
     return "\n".join(line.split("//")[0] for line in chunk.splitlines())
 
 
