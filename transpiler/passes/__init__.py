@@ -67,7 +67,7 @@ from .drivers.exact_ends import exact_ends
 from .drivers.lowest_bits import lowest_bits
 from .drivers.minima import minima
 from .drivers.rounded_halves import rounded_halves
-from .drivers.shifts_by_31 import shifts_by_31
+from .drivers.wide_shifts import wide_shifts
 from .gathers.gather_adjoints import gather_adjoints
 from .sparse.activate_cells import activate_cells
 from .sparse.deactivate_cells import deactivate_cells
@@ -171,7 +171,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     split_vectors: (MatrixElement,),
     lowest_bits: ("bit_and", "mod", "plain_mod", "raw_mod"),
     minima: ("neg",),
-    shifts_by_31: ("shl", "mul"),
+    wide_shifts: ("shl", "mul"),
     inverse_roots: ("div",),
     reciprocals: ("div",),
     normal_numbers: ("rsqrt", "sqrt", "div"),
@@ -273,7 +273,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         lowest_bits,  # likewise
-        shifts_by_31,  # after all passes that know what a shift or a product is
+        wide_shifts,  # after all passes that know what a shift or a product is
         normal_numbers,  # likewise
         rounded_halves,  # after all passes that add or change conversions
         exact_ends,  # after all passes that change loops
@@ -287,7 +287,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
 REQUIRED = frozenset({
     "split_arrays", "packed_arrays", "lower", "call_effects", "recursion",
     "activate_cells", "deactivate_cells", "ordered_loops", "offload", "struct_for",
-    "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "minima", "lowest_bits", "shifts_by_31",
+    "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "minima", "lowest_bits", "wide_shifts",
     "exact_ends", "rounded_halves",
     "sparse_arrays",
     "forward_mode", "reverse_mode",

@@ -185,14 +185,16 @@ int64_t lowest_bit_i64(int64_t x) { return int64_t(bitfieldExtract(uint(x), 0, 1
 // x & 1: see `lowest_bit_i32`.
 uint64_t lowest_bit_u64(uint64_t x) { return uint64_t(bitfieldExtract(uint(x), 0, 1)); }
 
-// x << 31. NVIDIA's driver 580 multiplies an x that was a 32-bit number by -2^31 instead.
-uint64_t shl_31_u64(uint64_t x) {
+// x << count, in two words. NVIDIA's driver 580 makes x * -2^31 of `int64_t(x) << 31`.
+uint64_t shl_u64(uint64_t x, uint64_t count) {
     uvec2 words = unpackUint2x32(x);
-    return packUint2x32(uvec2(words.x << 31, words.y << 31 | words.x >> 1));
+    int n = int(count) & 31;
+    uvec2 moved = uvec2(words.x << n, words.y << n | words.x >> 1 >> (31 - n));
+    return packUint2x32((count & 32ul) == 0ul ? moved : uvec2(0u, moved.x));
 }
 
-// x << 31: see `shl_31_u64`.
-int64_t shl_31_i64(int64_t x) { return int64_t(shl_31_u64(uint64_t(x))); }
+// x << count: see `shl_u64`.
+int64_t shl_i64(int64_t x, int64_t count) { return int64_t(shl_u64(uint64_t(x), uint64_t(count))); }
 
 // base to the power of exponent, modulo 2^64.
 int64_t pow_i64(int64_t base, int64_t exponent) {

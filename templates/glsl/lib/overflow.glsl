@@ -12,10 +12,10 @@ bool sub_overflows_i32(int a, int b) {
 }
 
 bool mul_overflows_i32(int a, int b) {
-    if (a == -1) {
-        return b == -2147483647 - 1;  // not `b == -b`, true of other numbers too in lavapipe 26
-    }
-    return a != 0 && (a * b) / a != b;
+    int high;
+    int low;
+    imulExtended(a, b, high, low);
+    return high != low >> 31;
 }
 
 bool shl_overflows_i32(int a, int count) {
@@ -49,7 +49,10 @@ bool sub_overflows_u32(uint a, uint b) {
 }
 
 bool mul_overflows_u32(uint a, uint b) {
-    return a != 0u && (a * b) / a != b;
+    uint high;
+    uint low;
+    umulExtended(a, b, high, low);
+    return high != 0u;
 }
 
 bool shl_overflows_u32(uint a, uint count) {
@@ -86,7 +89,8 @@ bool sub_overflows_i64(int64_t a, int64_t b) {
 
 bool mul_overflows_i64(int64_t a, int64_t b) {
     if (a == -1l) {
-        return b == -9223372036854775807l - 1l;  // as in i32
+        // not `b == -b`, true of other numbers too in lavapipe 26
+        return b == -9223372036854775807l - 1l;
     }
     return a != 0l && div_i64(a * b, a) != b;
 }

@@ -58,7 +58,8 @@ def test_too_much_is_one_clear_error_and_nothing_else_changes(target: str, other
     assert time.process_time() - start < 2  # nothing was filled; the clock of a busy machine says nothing
     text = str(caught.value)
     assert owner in text and re.search(r"needs \d+\.\d [GT]iB \([\d,]+ bytes\)", text), text
-    assert re.search(r"[\d.]+ \w+ are in use", text) and "field `kept`: 3.9 KiB" in text and "available" in text
+    assert re.search(r"[\d.]+ \w+ are in use", text) and "field `kept`: 3.9 KiB" in text
+    assert "available" in text or "its driver addresses" in text  # NVIDIA's Vulkan: 4 GiB of an array
     assert used() == before  # also while the error, and with it its traceback, still lives
     np.testing.assert_array_equal(kept.to_numpy(), np.arange(1000))
     other = ti.field(ti.i32, shape=10)

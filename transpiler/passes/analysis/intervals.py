@@ -230,7 +230,7 @@ RULES: dict[str, Rule] = {
     "biased_min": _min,
     "biased_max": _max,
     "lowest_bit": lambda type, a: (0, 1),
-    "shl_31": lambda type, a: _shift_left(type, a, (31, 31)),
+    "wide_shl": _shift_left,
     "abs": _abs,
     "sign": _sign,
     **dict.fromkeys(("floor", "ceil", "round"), lambda type, a: a),

@@ -97,7 +97,7 @@ INTEGERS: dict[str, Syntax] = {
     "biased_min": call("min_$t", 2),
     "biased_max": call("max_$t", 2),
     "lowest_bit": custom("({0} & 1)", PRIMARY, MULTIPLY),
-    "shl_31": custom("({0} << 31)", PRIMARY, MULTIPLY),
+    "wide_shl": custom("({0} << ({1} & $m))", PRIMARY, MULTIPLY, MULTIPLY),
     "abs": call("abs_$t"),
     "sign": call("sign_$t"),
     "floor": same(),

@@ -133,7 +133,7 @@ INTEGERS: dict[str, Syntax] = {
     "biased_min": call("biased_min_$t", 2),
     "biased_max": call("biased_max_$t", 2),
     "lowest_bit": call("lowest_bit_$t"),
-    "shl_31": custom("{0} << 31", SHIFT, MULTIPLY),
+    "wide_shl": custom("{0} << ({1} & $m)", SHIFT, MULTIPLY, MULTIPLY),
     "abs": call("abs"),
     "sign": call("sign"),
     "floor": same(),
@@ -191,8 +191,8 @@ def operation(op: str, type: Scalar) -> Syntax:
     if op in ("popcnt", "clz"):
         return _count_bits(op, type)
     table = UNSIGNED if type.kind == "uint" and op in UNSIGNED else INTEGERS
-    if type.bits == 64 and op == "shl_31":
-        return call(f"shl_31_{type.name}")
+    if type.bits == 64 and op == "wide_shl":
+        return call(f"shl_{type.name}", 2)
     if type.bits == 64 and op in WIDE:
         op = WIDE[op]
     return _fill(table[op], type)
