@@ -18,6 +18,7 @@ SEEDED: dict[str, Callable[[Kernel], bool]] = {
     "fold": wrong_constant,
     "simplify": wrong_operation,
     "forward_stores": wrong_constant,
+    "forward_elements": wrong_operation,
     "common_subexpressions": swapped_operands,
     "dead_code": lost_store,
     "hoist_loads": swapped_operands,
@@ -70,6 +71,13 @@ def counted(x: ti.template(), v: ti.types.ndarray(ti.f32, 1)):
 
 
 @ti.kernel
+def stored_twice(x: ti.template()):
+    for i in x:
+        x[i] = x[i] + i * 3
+        x[i] = x[i] * 2 + i
+
+
+@ti.kernel
 def scattered(x: ti.template(), v: ti.types.ndarray(ti.f32, 1)):
     for i in v:
         x[ti.cast(v[i], ti.i32) % 16] += 3 + i * 2
@@ -106,6 +114,8 @@ def call_for(name: str) -> tuple[Any, tuple[Any, ...]]:
     x, v, m, n = call()
     if name == "fuse_result":
         return summed, (v,)
+    if name == "forward_elements":
+        return stored_twice, (x,)
     if name == "private_sums":
         return scattered, (x, v)
     if name == "reduce_atomics":
