@@ -96,6 +96,25 @@ def test_what_crosses_tasks_is_a_temporary(sketch):
     ]
 
 
+def test_a_file_of_one_task_declares_the_temporaries_that_it_uses(sketch):
+    numbers = [sketch.var(name, sketch.arg("w")) for name in ("first", "second", "third", "fourth")]
+    with sketch.into(sketch.loop(8).body):
+        for number in numbers:
+            sketch.atomic("add", number, sketch.arg("w"))
+    for k, number in enumerate(numbers):
+        sketch.store(sketch.ptr(sketch.a, k), sketch.load(number))
+    buffer = laid_out(sketch).temporaries
+    first, second, third, fourth = buffer.offsets
+
+    def declared(*used):
+        return [f"{member.type} {member.name}" for member in buffer.members_for(set(used))]
+
+    assert declared(first, second, third, fourth) == ["float first", "float second", "float third", "float fourth"]
+    assert declared(second, third) == ["layout(offset = 4) float second", "float third"]
+    assert declared(fourth, first) == ["float first", "layout(offset = 12) float fourth"]
+    assert declared() == ["float first"]
+
+
 def test_glsl_reaches_memory_by_buffer_references(sketch):
     sketch.store(sketch.ptr(sketch.a, 0), sketch.arg("w"))
     (reference,) = laid_out(sketch, "vulkan").references

@@ -1,5 +1,5 @@
 // ===== normalize_0.comp
-// shadesmith 0.1.0, vulkan 671fa6a3, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 2de1d073, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -9,9 +9,7 @@ layout(local_size_x = 1) in;
 layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 16) restrict buffer F32x4 { vec4 v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
-    float total;                  // f32
-    uint blocks_done;             // u32
-    float total_of_blocks[4096];  // f32
+    float total;  // f32
 };
 layout(push_constant, scalar) uniform Args {
     F32 a_data;               // a: ndarray[f32, 1]
@@ -119,7 +117,7 @@ void main() {
 }
 
 // ===== normalize_2.comp
-// shadesmith 0.1.0, vulkan f721d5e4, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 824e17ea, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -131,9 +129,7 @@ layout(local_size_x = BLOCK) in;
 layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 16) restrict buffer F32x4 { vec4 v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
-    float total;                  // f32
-    uint blocks_done;             // u32
-    float total_of_blocks[4096];  // f32
+    float total;  // f32
 };
 layout(push_constant, scalar) uniform Args {
     F32 a_data;               // a: ndarray[f32, 1]

@@ -1,5 +1,5 @@
 // ===== orbit_0.comp
-// shadesmith 0.1.0, vulkan be360035, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan b34cad54, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -25,9 +25,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4)
 layout(buffer_reference, scalar, buffer_reference_align = 4)
     restrict writeonly buffer WriteF32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
-    Body heaviest;                        // Body
-    uint blocks_done;                     // u32
-    float heaviest_mass_of_blocks[4096];  // f32
+    Body heaviest;  // Body
 };
 layout(push_constant, scalar) uniform Args {
     BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:
@@ -58,7 +56,7 @@ void main() {
 }
 
 // ===== orbit_1.comp
-// shadesmith 0.1.0, vulkan fcee9c70, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan 83f1e514, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -81,9 +79,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4)
 layout(buffer_reference, scalar, buffer_reference_align = 4)
     restrict writeonly buffer WriteF32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
-    Body heaviest;                        // Body
-    uint blocks_done;                     // u32
-    float heaviest_mass_of_blocks[4096];  // f32
+    Body heaviest;  // Body
 };
 layout(push_constant, scalar) uniform Args {
     BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:

@@ -1,5 +1,5 @@
 // ===== particles_0.comp
-// shadesmith 0.1.0, vulkan 069b34a0, particles.py:18:
+// shadesmith 0.1.0, vulkan 3a184c67, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -21,9 +21,7 @@ struct Plane {
 layout(buffer_reference, scalar, buffer_reference_align = 4)
     restrict buffer ParticleBuffer { Particle v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
-    Plane highest;                         // Plane
-    uint blocks_done;                      // u32
-    float highest_offset_of_blocks[4096];  // f32
+    Plane highest;  // Plane
 };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Result {
     Plane value;  // Plane

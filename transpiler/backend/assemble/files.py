@@ -41,7 +41,7 @@ from .tasks import PrintedTask
 
 NOT_VECTORIZED = (AtomicOp, Rand, *TOPOLOGY_WRITERS, *RECORDS, *TEXTURE_STATEMENTS)
 """Statements that no compiler vectorizes."""
-NOT_PLAIN = (Call, *NOT_VECTORIZED)
+NOT_PLAIN = frozenset({Call, *NOT_VECTORIZED})
 
 
 INLINED = "static inline __attribute__((always_inline)) "
@@ -55,7 +55,7 @@ class FileAssembler:
 
     Attributes:
         referenced: names that the files reference.
-        members, temporaries, results: lines of the structs that each file declares; made once, as `member_types` is.
+        members, results: lines of the structs that each file declares; made once, as `member_types` is.
     """
 
     def __init__(self, context: EmitContext, functions: Mapping[Function, PrintedFunction]) -> None:
@@ -64,7 +64,6 @@ class FileAssembler:
         self.referenced: set[str] = set()
         layout = context.layout
         self.members = _as_one(padded(layout.declarations))
-        self.temporaries = _as_one(padded(layout.temporaries.members))
         self.results = _as_one(padded(layout.results.members))
         self.member_types = member_types(context.language, layout)
         self.types = list(dict.fromkeys([*layout.usage.types, *layout.stored_types]))
@@ -131,7 +130,7 @@ class FileAssembler:
             "volatile": context.capabilities.volatile_vectors and any(has_vector(p.type) for p in layout.parameters),
             "row_major": any("mat" in declaration.type for declaration in layout.declarations),
             "row_major_result": any(has_matrix(type) for type in context.kernel.returns),
-            "temporaries": self.temporaries,
+            "temporaries": _as_one(padded(self._temporaries(used))),
             "joins_in_order": any(p.reductions.done for p in printed),
             "results": self.results,
             "textures": [] if has_pointers else declarations(used.textures, layout.usage, layout.textures),
@@ -160,6 +159,11 @@ class FileAssembler:
         for array in (array for array in arrays if array.shape is not None and array.place is None):
             names |= dict.fromkeys(layout.constants.extent(array, axis) for axis in range(1, array.ndim))
         return layout.constants.declarations(self.language, names)
+
+    def _temporaries(self, used: UsedMemory) -> list[Declaration]:
+        """Return the members of `Temporaries` in a file: all of them, or those that its only task uses."""
+        temporaries = self.layout.temporaries
+        return temporaries.members_for(used.temporaries) if self.context.file_per_task else temporaries.members
 
     def _used_structs(self, functions: list[PrintedFunction], printed: list[PrintedTask]) -> list[Struct]:
         """Return the structs that are stored or used by functions and tasks, in the order of the kernel."""
@@ -190,7 +194,7 @@ class FileAssembler:
     def _task_data(self, p: PrintedTask) -> dict[str, Any]:
         """Return the data of a task's template."""
         context, language, threads = self.context, self.language, p.threads
-        statements = [s for s in p.statements if s.BLOCKS or isinstance(s, NOT_PLAIN)]
+        statements = [s for s in p.statements if s.BLOCKS or s.__class__ in NOT_PLAIN]
         has_loops = any(repeats(s) or self._is_recursive(s) for s in statements)
         vectorizable = not has_loops and not any(isinstance(s, NOT_VECTORIZED) for s in statements)
         args = language.args_parameters if p.uses_args else []

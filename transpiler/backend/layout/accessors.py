@@ -15,7 +15,7 @@ from ...ir.elements.tree_arrays import steps_to
 from ...ir.snodes import Node, memory_of, pool_above
 from ...ir.sparse import CELL_MEMBERS, NodeUse
 from ...ir.sparse_storage import COUNTERS, needed_indices
-from ...ir.statements import Array, GlobalPtr
+from ...ir.statements import Array, GlobalPtr, Temporary
 from ...ir.textures import Texture
 from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import Names
@@ -79,7 +79,7 @@ class Accessors:
 @dataclass(slots=True)
 class UsedMemory:
     """What a source accesses: arrays, several neighbours in arrays, arrays by the numbers of elements, arrays by the
-    cell of a pool, textures, properties of sparse nodes, and named numbers."""
+    cell of a pool, textures, properties of sparse nodes, named numbers, and temporaries."""
 
     arrays: dict[Array, None] = field(default_factory=dict)
     wide: dict[Array, None] = field(default_factory=dict)
@@ -89,6 +89,7 @@ class UsedMemory:
     cells: dict[NodeUse, None] = field(default_factory=dict)
     textures: dict[Texture, None] = field(default_factory=dict)
     constants: dict[str, None] = field(default_factory=dict)
+    temporaries: dict[Temporary, None] = field(default_factory=dict)
     passed: dict[str, None] = field(default_factory=dict)
     """Macros of arrays that are parameters of functions."""
 
@@ -111,6 +112,7 @@ class UsedMemory:
             union.cells |= used.cells
             union.textures |= used.textures
             union.constants |= used.constants
+            union.temporaries |= used.temporaries
             union.passed |= used.passed
         return union
 

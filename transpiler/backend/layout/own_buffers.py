@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ...ir.statements import (
-    Temporary,
-)
+from collections.abc import Collection
+from dataclasses import replace
+from itertools import islice
+
+from ...ir.statements import Temporary
 from ...ir.tasks import Kernel
 from ...ir.types import (
     Struct,
@@ -26,12 +28,30 @@ from .used_names import no_members
 
 @dataclass(frozen=True, slots=True)
 class TemporaryBuffer:
-    """The buffer of temporaries. expressions, offsets: of each. members: of the struct `Temporaries`."""
+    """The buffer of temporaries. expressions, offsets, declared: of each, in order."""
 
     expressions: dict[Temporary, str]
     offsets: dict[Temporary, int]
-    members: list[Declaration]
+    declared: dict[Temporary, Declaration]
     size_bytes: int
+
+    @property
+    def members(self) -> list[Declaration]:
+        """The members of the struct `Temporaries`."""
+        return list(self.declared.values())
+
+    def members_for(self, used: Collection[Temporary]) -> list[Declaration]:
+        """Return the members of a GLSL block that a file of one task declares: those that it uses, or the first, since
+        a block has one. A member that does not follow the one before it says where it is.
+        """
+        chosen: list[Declaration] = []
+        end = 0
+        for temporary in sorted(used, key=self.offsets.__getitem__):
+            offset, member = self.offsets[temporary], self.declared[temporary]
+            is_next = offset == aligned(end, alignment_bytes(temporary.type))
+            chosen.append(member if is_next else replace(member, type=f"layout(offset = {offset}) {member.type}"))
+            end = offset + temporary.type.size_bytes * temporary.count
+        return chosen or [*islice(self.declared.values(), 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +68,17 @@ def temporary_buffer(kernel: Kernel, target: Target, structs: Structs) -> Tempor
     names = Names(no_members(kernel, target, structs))
     expressions: dict[Temporary, str] = {}
     offsets: dict[Temporary, int] = {}
-    members: list[Declaration] = []
+    declarations: dict[Temporary, Declaration] = {}
     offset = 0
     for temporary in kernel.temporaries:
         name = names.declare(temporary.name)
         expressions[temporary] = f"args.temporaries{target.language.arrow}{name}"
         declared = precise(target, temporary.type, structs.name_of_type(temporary.type, True))
         array = f"[{temporary.count}]" if temporary.count > 1 else ""
-        members.append(Declaration(declared, f"{name}{array}", str(temporary.type)))
+        declarations[temporary] = Declaration(declared, f"{name}{array}", str(temporary.type))
         offsets[temporary] = aligned(offset, alignment_bytes(temporary.type))
         offset = offsets[temporary] + temporary.type.size_bytes * temporary.count
-    return TemporaryBuffer(expressions, offsets, members, aligned(offset, 8))
+    return TemporaryBuffer(expressions, offsets, declarations, aligned(offset, 8))
 
 
 def result_buffer(types: list[Type], target: Target, structs: Structs) -> ResultBuffer:

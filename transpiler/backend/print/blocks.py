@@ -345,6 +345,7 @@ def _scalar_address(e: Expressions, pointer: Statement) -> tuple[str, str]:
     offset, flat = _offset_inside(e, pointer, unit)
     e.uses_args = True
     if isinstance(base, GlobalTemporary):
+        e.used.temporaries[base.temporary] = None
         number = e.layout.temporaries.offsets[base.temporary] // unit + offset
         return "args.temporaries", f"uint({number} + {flat})" if flat else f"{number}u"
     assert isinstance(base, GlobalPtr) and base.type is not None

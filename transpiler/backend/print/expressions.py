@@ -41,6 +41,7 @@ from ...ir.statements import (
     StructElement,
     StructInit,
     StructPtr,
+    Temporary,
     base_pointer,
     is_const,
     is_same,
@@ -74,6 +75,7 @@ from ..layout.layout import Layout
 from ..layout.signatures import Signature
 from . import wrapping
 
+WRAPPED = frozenset(WRAPPING.values())
 LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
 """Operations whose order of evaluation is the same however they are grouped."""
 
@@ -85,6 +87,7 @@ class Expressions:
         self.target, self.language, self.layout = target, target.language, layout
         self.rendered: dict[Statement, Rendered] = {}
         self.helpers: dict[str, None] = {}
+        self.names_of_types: dict[Type, str] = {}
         self.loop_names: dict[tuple[Statement, int], str] = {}
         self.indices_used: set[tuple[Statement, int]] = set()
         self.used = UsedMemory()
@@ -135,18 +138,23 @@ class Expressions:
     def formatted(self, syntax: Syntax, *operands: Statement) -> Rendered:
         """Return a syntax filled with operands."""
         self.use(syntax)
-        texts = []
-        for index, operand in enumerate(operands):
-            chained = syntax.template if (syntax.chain and index == 0) or syntax.template in LOGICAL else ""
-            texts.append(self.operand(operand, syntax.operand_precedence[index], chained))
-        inverse = texts[0] if syntax.template == "!{0}" else ""
+        template, known, texts = syntax.template, self.rendered, []
+        chains, is_first = template in LOGICAL, syntax.chain
+        for operand, needed in zip(operands, syntax.operand_precedence):
+            rendered = known.get(operand) or self.of(operand)
+            is_tight = rendered.precedence >= needed or ((chains or is_first) and rendered.template == template)
+            texts.append(rendered.source if is_tight else f"({rendered.source})")
+            is_first = False
+        inverse = texts[0] if template == "!{0}" else ""
         bare = syntax.bare and syntax.bare.format(*texts)
-        return Rendered(syntax.format(*texts), syntax.precedence, syntax.template, inverse, bare)
+        return Rendered(template.format(*texts), syntax.precedence, template, inverse, bare)
 
     def use(self, syntax: Syntax) -> None:
         """Record the helpers and names of a syntax."""
-        self.need(*syntax.helpers)
-        self.symbols.use(syntax)
+        if syntax.helpers:
+            self.need(*syntax.helpers)
+        if syntax.template not in self.symbols.templates:
+            self.symbols.use(syntax)
 
     def need(self, *helpers: str) -> None:
         """Record helpers that the file must contain."""
@@ -155,6 +163,12 @@ class Expressions:
 
     def name_of_type(self, type: Type) -> str:
         """Return the name of a type in registers, and record what declares it."""
+        known = self.names_of_types.get(type)
+        if known is None:
+            known = self.names_of_types[type] = self._new_name_of_type(type)
+        return known
+
+    def _new_name_of_type(self, type: Type) -> str:
         self.symbols.name_types(self.language, [scalar.name for scalar in scalars_of(type)])
         if isinstance(type, Struct):
             self.structs_used[type] = None
@@ -196,8 +210,7 @@ class Expressions:
                 sources = wrapping.wide_sums(self.language, indices, self.of, self.parameters, self.innermost)
                 return f"{self.layout.accessors.name_of(pointer)}({', '.join(sources)})"
             case GlobalTemporary(temporary=temporary):
-                self.uses_args = True
-                return self.layout.temporaries.expressions[temporary]
+                return self.temporary(temporary)
             case Reference():
                 return f"*{self.parameter_of(pointer)}" if self.is_pointer(pointer) else self.parameter_of(pointer)
             case MatrixPtr(origin=Reference() as origin, indices=indices) if self.is_pointer(origin):
@@ -212,6 +225,12 @@ class Expressions:
                     return f"{self.parameter_of(origin)}->{name}"
                 return f"{self.lvalue(origin)}.{name}"
         raise InternalError(f"emit: a {type(pointer).__name__} is no lvalue")
+
+    def temporary(self, temporary: Temporary) -> str:
+        """Return the lvalue of a value that crosses tasks."""
+        self.uses_args = True
+        self.used.temporaries[temporary] = None
+        return self.layout.temporaries.expressions[temporary]
 
     def is_pointer(self, pointer: Statement) -> bool:
         """Return whether an lvalue is accessed through a parameter that is a pointer."""
@@ -318,7 +337,7 @@ class Expressions:
         """Return what is behind the operator of `target op= value`."""
         value = unconverted(self.language, operation.operands[1], lambda operand: self.of(operand).template)
         operand = self.wrapping_operand(value if isinstance(operation.type, Scalar) else operation.operands[1])
-        if operation.op not in WRAPPING.values() or not isinstance(operation.type, Scalar):
+        if operation.op not in WRAPPED or not isinstance(operation.type, Scalar):
             return operand.source
         return wrapping.as_unsigned(self.language, operand, operation.type, self.name_of_type)
 
@@ -440,7 +459,7 @@ def _load(e: Expressions, value: LocalLoad | GlobalLoad) -> Rendered:
 
 
 def _operation(e: Expressions, value: Operation) -> Rendered:
-    if value.op in WRAPPING.values() and isinstance(value.type, Scalar):
+    if value.op in WRAPPED and isinstance(value.type, Scalar):
         return _wrapping(e, value, value.type)
     syntax = operation_syntax(e.language, value, e.target.exact)
     if value.op in ("add", "sub", "mul") and value.type == i64 and e.language.has_pointers:

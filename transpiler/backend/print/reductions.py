@@ -167,7 +167,7 @@ def name_accumulators(p: Statements, task: Task) -> Reductions:
     reductions = Reductions()
     e = p.e
     if task.blocks_done is not None:
-        reductions.done = e.layout.temporaries.expressions[task.blocks_done]
+        reductions.done = e.temporary(task.blocks_done)
     names = [p.names.declare(reduction.accumulator.name) for reduction in task.reductions]
     if reductions.index in names:
         reductions.index = "part"
@@ -177,8 +177,7 @@ def name_accumulators(p: Statements, task: Task) -> Reductions:
         start = e.of(_neutral(reduction, e.target.exact))
         parts = p.names.declare(f"{name}_of") if e.language.nested_loops else ""
         if reduction.partials is not None:
-            parts = e.layout.temporaries.expressions[reduction.partials]
-            e.uses_args = True
+            parts = e.temporary(reduction.partials)
         e.parameters[parameter], e.parameters[reduction.other] = name, f"{parts}[{reductions.index}]"
         e.variables |= {parameter, reduction.other}
         printed = PrintedReduction(reduction, type, name, start.initializer, start.source, parts)
@@ -434,13 +433,13 @@ def helpers_of(task: Task) -> list[str]:
 
 
 def _start(e: Expressions, sums: PrivateSums) -> str:
-    array, copies = sums.array, e.layout.temporaries.expressions[sums.copies]
+    array, copies = sums.array, e.temporary(sums.copies)
     own = f"{OWN}.{e.layout.data[array].removeprefix('args.')}"
     return f"{own} = start_sums_{element_of(array.element)}({copies}, {numbers_of(e, array)});"
 
 
 def _join(e: Expressions, sums: PrivateSums) -> str:
-    array, copies = sums.array, e.layout.temporaries.expressions[sums.copies]
+    array, copies = sums.array, e.temporary(sums.copies)
     return f"join_sums_{element_of(array.element)}({e.layout.data[array]}, {copies}, {numbers_of(e, array)});"
 
 
