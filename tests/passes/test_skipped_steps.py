@@ -1,4 +1,5 @@
-"""Steps of the cleanup that do not run again would find nothing: it is asked here each time one is skipped.
+"""Steps of the cleanup that do not run again would find nothing: it is asked here each time one is skipped. And a pass
+adds no kind of statement that the passes after it do not expect.
 
 After `struct_for` and `offload`, which leave equal numbers for printers, all steps run.
 """
@@ -17,6 +18,7 @@ import shadesmith as ti
 from shadesmith.runtime.cache import compiler
 from shadesmith.runtime.devices.capabilities import portable
 from shadesmith.transpiler import passes
+from shadesmith.transpiler.ir.tasks import kinds_in
 from shadesmith.transpiler.options import Capabilities, CompileOptions
 from shadesmith.transpiler.passes import PassContext, run
 
@@ -79,3 +81,32 @@ def test_kernels_of_many_statements(language: str, skipped: Counter[str], tmp_pa
         compiler.compile_source(request.specialization)
     ti.reset()
     assert skipped
+
+
+@pytest.fixture
+def counted_kinds(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Compare, after each pass, the kinds that a kernel may have with those that it has; return the passes compared."""
+    counts: Counter[str] = Counter()
+    run_pass = passes._run_pass
+
+    def checked(step, stage, kernel, context) -> bool:
+        has_changed = run_pass(step, stage, kernel, context)
+        if has_changed and context.kinds is not None:
+            missing = kinds_in(kernel) - context.kinds
+            assert not missing, f"`{step.__name__}` adds {missing} to {kernel.name}, which `ADDED` does not say"
+            counts[step.__name__] += 1
+        return has_changed
+
+    monkeypatch.setattr(passes, "_run_pass", checked)
+    return counts
+
+
+@pytest.mark.parametrize("language", SUFFIX)
+def test_what_a_pass_adds_is_known(language: str, counted_kinds: Counter[str]) -> None:
+    for name in KERNELS:
+        if name not in RECURSIVE:
+            compiled(name, language)
+    for seed in range(60):
+        kernel = RandomKernel(seed).kernel()
+        run(kernel, PassContext(CompileOptions(fast_math=bool(seed % 2)), Capabilities("c")))
+    assert set(counted_kinds) >= {step.__name__ for step in passes.ADDED} - {"struct_for"}

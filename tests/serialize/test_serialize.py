@@ -25,7 +25,7 @@ from same_ir import first_difference, objects_of
 
 import shadesmith as ti
 from shadesmith.transpiler.backend.assemble.emit import emit
-from shadesmith.transpiler.errors import SourceText, TaichiCompilationError
+from shadesmith.transpiler.errors import SourceLocation, SourceText, TaichiCompilationError
 from shadesmith.transpiler.frontend.builders.build import build
 from shadesmith.transpiler.frontend.source.definition import define
 from shadesmith.transpiler.frontend.source.specialization import Specialization
@@ -130,7 +130,7 @@ def changed(value: Any, kernel: Kernel) -> list[Any]:
         return [-value if value else 1.0, float("nan"), float("inf"), value + 1]
     if isinstance(value, str):
         return [value + "x", value + '"\n\\', value + "\u2028"]
-    if isinstance(value, (list, tuple)) and value:
+    if isinstance(value, (list, tuple)) and value and not isinstance(value, SourceLocation):
         first = changed(value[0], kernel)
         return [
             type(value)(value[:-1]),

@@ -104,6 +104,8 @@ class Builder:
 
     def const(self, value: int | float | bool, type: Scalar = i32) -> Const:
         """Return a number, converted to `type` as NumPy would; one that has a name in Python keeps it."""
+        if value.__class__ is int and 0 <= value < 128 and type.kind in ("int", "uint"):  # most are
+            return self.add(Const(value, type=type))
         origin = origin_in(value)
         if type.kind == "float":
             if -LEAST_LIMIT < value < LEAST_LIMIT:
@@ -120,7 +122,7 @@ class Builder:
     def cast(self, value: Statement, type: Scalar, is_implicit: bool = False) -> Statement:
         """Return `value` with its elements cast to `type`, if they differ. is_implicit: the user wrote no cast."""
         assert value.type is not None
-        if element_of(value.type) == type:
+        if value.type is type or element_of(value.type) is type:
             return value
         if isinstance(value, Const):
             made = self.const(_cast_number(value.value, type), type)
@@ -147,7 +149,7 @@ class Builder:
         """
         types = tuple([operand.type for operand in operands])
         try:
-            needed, result, shape = operation_types(name, types, self.default_fp)
+            needed, result, shape, is_plain = operation_types(name, types, self.default_fp)
         except StructError as error:
             raise self._struct_operand(OPS[name].symbol or name, error.args[0]) from None
         except (RuleError, ShapeError) as error:
@@ -156,6 +158,8 @@ class Builder:
             raise self.location.error(
                 TaichiTypeError, f"`{OPS[name].symbol or name}` {error}; found {type_names}", hint
             ) from None
+        if is_plain:  # most are
+            return self.add(Operation(name, list(operands), type=result))
         cast = [
             operand if operand.type is type else self.cast(operand, type)
             for operand, type in zip(operands, needed, strict=True)
@@ -251,6 +255,8 @@ class Builder:
 
         Raises: TaichiTypeError if shapes differ, or the names of members.
         """
+        if value.type is type:
+            return value
         if isinstance(type, Struct) or isinstance(value.type, Struct):
             return self._fit_struct(value, type)
         value = self.cast(value, element_of(type), True)
@@ -284,8 +290,9 @@ class Builder:
 @lru_cache(maxsize=4096)
 def operation_types(
     name: str, types: tuple[Type | None, ...], default_fp: Scalar
-) -> tuple[Sequence[Scalar], Scalar, tuple[int, ...]]:
-    """Return the types to which an operation casts the elements of its operands, that of its result, and its shape.
+) -> tuple[Sequence[Scalar], Scalar, tuple[int, ...], bool]:
+    """Return the types to which an operation casts the elements of its operands, that of its result, and its shape;
+    then whether the operands are numbers of these types, and no truth values.
 
     Raises: StructError, RuleError and ShapeError.
     """
@@ -294,7 +301,7 @@ def operation_types(
     elements = [element_of(t) for t in types if t is not None]
     needed, result = entry.rule(elements, default_fp)
     shape = (entry.shape_rule or elementwise_shape)([t.shape if isinstance(t, Tensor) else () for t in types])
-    return needed, result, shape
+    return needed, result, shape, tuple(needed) == types and not shape and needed[0] != u1
 
 
 def _cast_number(value: int | float | bool, type: Scalar) -> int | float | bool:

@@ -7,7 +7,7 @@ A statement is one value or one effect. It names the statements it reads (`OPERA
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field, fields
 from itertools import chain
 from typing import Any, ClassVar, Final
@@ -123,9 +123,12 @@ def walk(block: Block) -> Iterator[Statement]:
         for statement in pending[-1]:
             append(statement)
             if statement.BLOCKS:
-                for inner in reversed(readers[statement.__class__](statement)):
-                    pending.append(iter(inner.statements))
-                break
+                nested = [inner.statements for inner in readers[statement.__class__](statement)]
+                if [one for inner in nested for one in inner if one.BLOCKS]:
+                    pending += map(iter, reversed(nested))
+                    break
+                for inner in nested:
+                    found += inner
         else:
             del pending[-1]
     return iter(found)
@@ -183,7 +186,12 @@ def replace_uses(block: Block, mapping: dict[Statement, Statement]) -> bool:
 
 def count_uses(block: Block) -> dict[Statement, int]:
     """Return how often each statement is read in `block` and inside, as an operand or a block's result."""
-    readers, blocks = READERS, list(walk_blocks(block))
+    return count_uses_in([block])
+
+
+def count_uses_in(roots: Iterable[Block]) -> Counter[Statement]:
+    """Return how often each statement is read in some blocks and inside."""
+    readers, blocks = READERS, [block for root in roots for block in walk_blocks(root)]
     uses = Counter[Statement](chain.from_iterable([readers[s.__class__](s) for b in blocks for s in b.statements]))
     uses.update([inner.result for inner in blocks if inner.result is not None])
     return uses

@@ -8,13 +8,18 @@ from __future__ import annotations
 from time import perf_counter
 
 from ..errors import InternalError, ReportedError, TaichiCompilationError
+from ..ir.ops import NEGATED
 from ..ir.sparse import Deactivate
 from ..ir.statements import (
     Alloca,
     ArrayShape,
     AtomicOp,
+    Cast,
     Const,
+    GlobalLoad,
     GlobalStore,
+    GlobalTemporary,
+    LocalLoad,
     LocalStore,
     MatrixElement,
     MatrixInit,
@@ -26,7 +31,7 @@ from ..ir.statements import (
     While,
 )
 from ..ir.tasks import DERIVATIVE, Kernel
-from ..ir.types import Tensor
+from ..ir.types import Scalar, Tensor
 from ..ir.verify import Stage, verify
 from ..nesting import deep_recursion
 from ..options import OwnPass
@@ -186,6 +191,21 @@ ADDED: dict[Pass, frozenset[object]] = {
     forward_elements: frozenset(),
     common_subexpressions: frozenset(),
     dead_code: frozenset(),
+    simplify: frozenset({Operation, Cast, Const, MatrixInit, Scalar, "add", "sub", "mul", *NEGATED.values()}),
+    offload: frozenset(
+        {
+            Alloca,
+            LocalLoad,
+            LocalStore,
+            GlobalTemporary,
+            GlobalLoad,
+            GlobalStore,
+            Const,
+            MatrixInit,
+            StructInit,
+            Scalar,
+        }
+    ),
     lower: frozenset(),
     struct_for: frozenset({RangeFor, Const, ArrayShape}),
     ranges: frozenset({Const, Operation, "plain_div", "plain_mod", "sar", "bit_and"}),

@@ -48,6 +48,24 @@ WITH_BLOCKS = _Visited(Effect.NONE)
 WITH_EFFECTS = _Visited(ORDERED)
 
 
+Handler = tuple[bool, "Rule | None", "Recorder | None"]
+"""What a walk does with a statement: whether it calls `visit`; its rule; its recorder."""
+
+
+class _Handlers(dict[type[Statement], "Handler | None"]):
+    """By class of statements, what a walk does with them; None: it keeps them."""
+
+    def __init__(self, walk: Rewriter) -> None:
+        super().__init__()
+        self.visited = WITH_EFFECTS if walk.sees_effects else WITH_BLOCKS
+        self.rules, self.recorders = walk.rules, walk.recorders
+
+    def __missing__(self, kind: type[Statement]) -> Handler | None:
+        handler = self.visited[kind], self.rules.get(kind), self.recorders.get(kind)
+        self[kind] = found = handler if handler != (False, None, None) else None
+        return found
+
+
 class Rewriter:
     """The state of one walk. `out`: statements of the block being rebuilt; `mapping`: values and their replacements.
 
@@ -65,6 +83,11 @@ class Rewriter:
         self.out: list[Statement] = []
         self.changed = False
         self.drops = False
+        self._handlers: _Handlers | None = None
+
+    def with_rules(self, rules: Mapping[type[Statement], Rule]) -> None:
+        """Go on with other rules."""
+        self.rules, self._handlers = rules, None
 
     def run(self, kernel: Kernel) -> bool:
         """Rewrite all of `kernel`; return whether anything changed."""
@@ -84,22 +107,29 @@ class Rewriter:
         """Rewrite one block and those inside it."""
         outer, self.out = self.out, []
         # Written without helpers: this is the innermost loop of all passes.
-        rule_of, mapping, resolvers, append = self.rules.get, self.mapping, RESOLVERS, self.out.append
-        recorders, visited = self.recorders, WITH_EFFECTS if self.sees_effects else WITH_BLOCKS
+        handlers = self._handlers
+        if handlers is None:
+            handlers = self._handlers = _Handlers(self)
+        mapping, resolvers, append = self.mapping, RESOLVERS, self.out.append
         for statement in block.statements:
             kind = statement.__class__
-            if visited[kind]:
+            handler = handlers[kind]
+            if handler is None:
+                if mapping:
+                    resolvers[kind](statement, mapping)
+                append(statement)
+                continue
+            is_visited, rule, record = handler
+            if is_visited:
                 self.visit(statement)
                 continue
             if mapping:
                 resolvers[kind](statement, mapping)
-            rule = rule_of(kind)
-            new = None if rule is None else rule(self, statement)
-            if new is not None:
+            if rule is not None and (new := rule(self, statement)) is not None:
                 self.replace(statement, new)
                 continue
             append(statement)
-            if recorders and (record := recorders.get(kind)) is not None:
+            if record is not None:
                 record(self, statement)
         block.statements = self.out
         if block.result is not None and block.result in self.mapping:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from ...ir.functions import reachable
 from ...ir.tasks import Kernel
 from ...ir.text import print_kernel
 from ...options import Capabilities, CompileOptions
@@ -109,7 +110,7 @@ def _for_interpreter(kernel: Kernel, options: CompileOptions) -> BackendModule:
     name = entry_stem(kernel)
     tasks = []
     for number, task in enumerate(kernel.tasks):
-        reads, writes = memory_of(task)
+        reads, writes = memory_of(task, reachable(task.body))
         tasks.append(TaskSource(task.name, task.kind.value, f"{name}_{number}", 0, 1, None, reads, writes))
     files = (SourceFile(f"{name}.ir", print_kernel(kernel)),)
     return BackendModule(kernel.name, "python", files, tuple(tasks), form.interface, _tool_options(options), kernel)

@@ -27,7 +27,7 @@ def local_arrays(block: Block, placement: Placement, language: Language) -> froz
     if not language.has_braces:
         return frozenset()
     statements = list(walk(block))
-    found = {s for s in statements if isinstance(s, Alloca) and _may_be_array(s)}
+    found = {s for s in statements if s.__class__ is Alloca and _may_be_array(s)}
     zeros: dict[Alloca, Statement] = {}
     for statement in statements if found else ():
         if isinstance(statement, MatrixPtr) or (

@@ -181,7 +181,7 @@ class TaskPrinter:
             symbols=e.symbols,
             functions=called(task.body) if Call in kinds else [],
             statements=inside,
-            memory=memory_of(task),
+            memory=memory_of(task, inside),
         )
 
     def function(self, function: Function) -> PrintedFunction:

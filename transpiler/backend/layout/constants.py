@@ -113,7 +113,7 @@ def _share_shapes(found: NamedConstants, shapes: Iterable[list[Array]]) -> None:
 
 def _named(kernel: Kernel) -> Iterator[Origin]:
     """Yield the named numbers of all constants, in order of appearance; those of i32 and f32 get the plain names."""
-    constants = [s for root in kernel.roots() for s in walk(root) if isinstance(s, Const)]
+    constants = [s for root in kernel.roots() for s in walk(root) if s.__class__ is Const]
     origins = [constant.origin for constant in constants if constant.origin is not None]
     origins += [origin for array in kernel.shared for origin in array.extents if origin is not None]
     found = [origin for each in dict.fromkeys(origins) for origin in each.named()]

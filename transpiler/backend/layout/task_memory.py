@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from ...ir.functions import reachable
@@ -15,17 +16,20 @@ Slots = tuple[tuple[int, ...], tuple[int, ...]]
 """Of the arrays that a task reads and writes; -1 for temporaries."""
 
 
-def memory_of(task: Task) -> Slots:
-    """Return the slots of arrays a task reads and writes; -1 for temporaries."""
-    reads: set[int] = set()
-    writes: set[int] = set()
-    for statement in reachable(*task.roots()):
-        if isinstance(statement, (GlobalLoad, GlobalStore, AtomicOp)):
-            slot = _slot(statement.pointer)
-            if statement.__class__ is not GlobalStore:
-                reads.add(slot)
-            if statement.__class__ is not GlobalLoad:
-                writes.add(slot)
+ACCESSES = frozenset({GlobalLoad, GlobalStore, AtomicOp})
+
+
+def memory_of(task: Task, inside: Iterable[Statement]) -> Slots:
+    """Return the slots of arrays a task reads and writes; -1 for temporaries. inside: what its body can reach."""
+    read: set[Statement] = set()
+    written: set[Statement] = set()
+    others = reachable(task.prologue, *task.roots()[2:])
+    for statement in [s for s in chain(inside, others) if s.__class__ in ACCESSES]:
+        if statement.__class__ is not GlobalStore:
+            read.add(statement.pointer)  # type: ignore[attr-defined]
+        if statement.__class__ is not GlobalLoad:
+            written.add(statement.pointer)  # type: ignore[attr-defined]
+    reads, writes = {_slot(pointer) for pointer in read}, {_slot(pointer) for pointer in written}
     return tuple(sorted(reads)), tuple(sorted(writes))
 
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
-from itertools import chain
 
 from ...ir.functions import Call, Function, called, reachable
-from ...ir.nodes import Statement, count_uses, walk
+from ...ir.nodes import Statement, count_uses_in, walk
 from ...ir.statements import (
     CHECKS,
     Alloca,
@@ -88,7 +87,7 @@ def _statements(kernel: Kernel) -> Iterator[tuple[int, Statement]]:
     """Yield every statement with the number of its task; functions come last, with the first task that calls them."""
     tasks: dict[Function, int] = {}
     for number, task in enumerate(kernel.tasks):
-        for function in called(*task.roots()):
+        for function in called(*task.roots()) if kernel.functions else ():
             tasks.setdefault(function, number)
         for root in task.roots():
             for statement in walk(root):
@@ -105,7 +104,7 @@ def collect(kernel: Kernel) -> Usage:
     kernel_parameters = set(kernel.parameters)
     failing = {f for f in kernel.functions if any(isinstance(s, CHECKS) for s in reachable(f.body))}
     inside = {statement for function in kernel.functions for statement in walk(function.body)}
-    uses = dict(chain.from_iterable(count_uses(root).items() for root in kernel.roots()))
+    uses = count_uses_in(kernel.roots())
     for task, statement in _statements(kernel):
         if statement.type is not None:
             usage.types[statement.type] = None

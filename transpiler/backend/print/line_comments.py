@@ -11,7 +11,7 @@ Remarks of statements are comments too: where they are printed, and in which cha
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import cache, lru_cache
 
 from ...errors import NOWHERE, SourceLocation, basename
@@ -144,10 +144,14 @@ def _repeats(python: str, code: Sequence[str], types: frozenset[str]) -> bool:
     python = python.partition("#")[0]
     if '"' in python or "'" in python or _continues(python):
         return False
-    names, numbers = _words(python, PYTHON_KEYWORDS)
+    given = _words(python, PYTHON_KEYWORDS)
     source = code[0] if len(code) == 1 else " ".join(code)
     declared = DECLARED_TYPE.match(source)
-    printed, printed_numbers = _words(source if declared is None else source[declared.end() :], KEYWORDS)
+    words = _words(source if declared is None else source[declared.end() :], KEYWORDS)
+    if None not in map(_value, given ^ words) and set(map(_value, given - words)) == set(map(_value, words - given)):
+        return True  # most: they differ in the suffixes of numbers
+    names, numbers = _names_and_numbers(given)
+    printed, printed_numbers = _names_and_numbers(words)
     others = printed - names
     if others:
         members = _members(python) if "." in python else {}
@@ -158,13 +162,16 @@ def _repeats(python: str, code: Sequence[str], types: frozenset[str]) -> bool:
     return numbers == printed_numbers and names - types == printed - types
 
 
-def _words(line: str, keywords: frozenset[str]) -> tuple[set[str], set[float]]:
-    """Return the names in a line, without keywords and those of vector types, and the values of the numbers."""
+def _words(line: str, keywords: frozenset[str]) -> set[str]:
+    """Return the names and the numbers in a line, without keywords."""
+    return set(WORD.findall(line)) - keywords
+
+
+def _names_and_numbers(words: Set[str]) -> tuple[set[str], set[float]]:
+    """Return the names among words, without those of vector types, and the values of the numbers."""
     names: set[str] = set()
     numbers: set[float] = set()
-    for word in WORD.findall(line):
-        if word in keywords:
-            continue
+    for word in words:
         number = _value(word)
         if number is not None:
             numbers.add(number)
@@ -196,6 +203,7 @@ def _value(word: str) -> float | None:
     return float(word.rstrip("fFhHuUlL"))
 
 
+@lru_cache(maxsize=4096)
 def _continues(line: str) -> bool:
     """Return whether the statement that starts in this line goes on in the next."""
     count = line.count
@@ -208,6 +216,8 @@ def _continues(line: str) -> bool:
 def remarks_above(statements: Sequence[Statement]) -> dict[int, list[Remark]]:
     """Return the remarks to print above each statement of a block: before all that follows their Python line."""
     above: dict[int, list[Remark]] = {}
+    if not [statement for statement in statements if statement.remarks]:
+        return above  # most blocks
     for position, statement in enumerate(statements):
         for remark in statement.remarks:
             if remark.where == "above":

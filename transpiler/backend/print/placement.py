@@ -13,10 +13,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
-from typing import NamedTuple
 
 from ...ir.functions import Call, Reference
-from ...ir.nodes import Block, Effect, Statement, has_effect, operands
+from ...ir.nodes import READERS, Block, Effect, Statement, has_effect, operands
 from ...ir.sparse import TOPOLOGY_WRITERS, Activate, Append, Deactivate, IsActive, Length, address_operands
 from ...ir.statements import (
     Alloca,
@@ -68,8 +67,12 @@ CALLS = (AtomicOp, Rand, Collective, Exchange, Call, Activate, Deactivate, Appen
 CALL_KINDS = frozenset(CALLS)
 ATOM_KINDS = frozenset(ATOMS)
 ADDRESSES = (Alloca, GlobalPtr, MatrixPtr, StructPtr, GlobalTemporary, Reference)
+READS = frozenset({LocalLoad, GlobalLoad, Call, IsActive, Length, *TEXEL_READS})
+"""Values that are read from memory, which may change."""
 WITHOUT_LINES = frozenset({*ATOMS, *ADDRESSES})
 """Values that are printed inside others, or have lines of their own before (`Alloca`)."""
+UNSEEN = WITHOUT_LINES - {Alloca}
+"""Those that never have a line."""
 SILENT = frozenset({
     *ATOMS, Alloca, Cast, GlobalLoad, GlobalPtr, GlobalTemporary, MatrixElement, MatrixInit, MatrixPtr, Operation,
     StructElement, StructInit, StructPtr,
@@ -92,11 +95,8 @@ class _Loop:
     end: int = 0
 
 
-class _Point(NamedTuple):
-    """Where a value will be printed: position in the order of the source, and the innermost loop around it."""
-
-    position: int
-    loop: _Loop | None
+_Point = tuple[int, _Loop | None]
+"""Where a value will be printed: position in the order of the source, and the innermost loop around it."""
 
 
 @dataclass(slots=True)
@@ -137,7 +137,7 @@ def place(roots: Sequence[tuple[Block, Sequence[Statement]]], is_infix: Callable
         placer.number(block, None)
     for block, results in reversed(roots):
         for result in results:
-            placer.add_points(result, [_Point(placer.end[block], None)])
+            placer.add_points(result, [(placer.end[block], None)])
         placer.place_block(block)
     return placer.placement
 
@@ -147,8 +147,7 @@ class _Placer:
         self.is_infix = is_infix
         self.placement = Placement()
         self.clock = 0
-        self.position: dict[Statement, int] = {}
-        self.loop: dict[Statement, _Loop | None] = {}
+        self.point: dict[Statement, _Point] = {}  # of statements
         self.home: dict[Statement, Block] = {}
         self.inner_loop: dict[Statement, _Loop] = {}
         self.end: dict[Block, int] = {}  # Block compares by identity (eq=False)
@@ -165,8 +164,8 @@ class _Placer:
 
     def number(self, block: Block, loop: _Loop | None) -> None:
         for statement in block.statements:
-            self.position[statement] = self.clock
-            self.loop[statement] = loop
+            position = self.clock
+            self.point[statement] = position, loop
             self.home[statement] = block
             if statement.name is not None:
                 self.placement.names.add(statement.name)
@@ -174,23 +173,23 @@ class _Placer:
             if statement.__class__ in SILENT:
                 continue
             if isinstance(statement, (LocalStore, GlobalStore, AtomicOp)):
-                self.writes.setdefault(memory_behind(statement.pointer), []).append(self.position[statement])
+                self.writes.setdefault(memory_behind(statement.pointer), []).append(position)
             elif isinstance(statement, ImageStore):
-                self.writes.setdefault(TEXELS, []).append(self.position[statement])
+                self.writes.setdefault(TEXELS, []).append(position)
             elif isinstance(statement, LocalLoad):
                 self.read.add(base_pointer(statement.pointer))
             elif isinstance(statement, Call):
                 self._number_call(statement)
             elif isinstance(statement, TOPOLOGY_WRITERS):
                 deactivates = not isinstance(statement, (Activate, Append))
-                self.writes.setdefault(ANYTHING if deactivates else TOPOLOGY, []).append(self.position[statement])
+                self.writes.setdefault(ANYTHING if deactivates else TOPOLOGY, []).append(position)
             elif statement.EFFECT & Effect.FENCE or isinstance(statement, ThreadFor):
                 self._number_barrier(statement)
             if not statement.BLOCKS:
                 continue
             inner = loop
             if isinstance(statement, (RangeFor, While, ThreadFor)):
-                inner = self.inner_loop[statement] = _Loop(self.position[statement], loop)
+                inner = self.inner_loop[statement] = _Loop(position, loop)
             for attribute in statement.BLOCKS:
                 if (nested := getattr(statement, attribute)) is not None:
                     self.number(nested, inner)
@@ -204,17 +203,17 @@ class _Placer:
         """Record what a call reads and writes; of the caller's variables only those passed by reference."""
         self.read.update(call.references())
         for variable in call.references():
-            self.writes.setdefault(variable, []).append(self.position[call])
+            self.writes.setdefault(variable, []).append(self.point[call][0])
         if call.EFFECT & Effect.WRITE:
-            self.writes.setdefault(ANYTHING, []).append(self.position[call])
+            self.writes.setdefault(ANYTHING, []).append(self.point[call][0])
 
     def _number_barrier(self, statement: Statement) -> None:
         """Record that other threads may have written memory, and which variables of threads are read and set."""
         if statement.EFFECT & Effect.FENCE:
-            self.fences.append(self.position[statement])
+            self.fences.append(self.point[statement][0])
         self.read.update(operand for operand in operands(statement) if isinstance(operand, Alloca))
         if isinstance(statement, Exchange) and statement.result is not None:
-            self.writes.setdefault(statement.result, []).append(self.position[statement])
+            self.writes.setdefault(statement.result, []).append(self.point[statement][0])
 
     def _find_declarations(self, block: Block) -> None:
         """Let the first store of a local of this block declare it, if no other mention comes before."""
@@ -258,6 +257,8 @@ class _Placer:
                     self.placement.direct.add(statement)
                     self.next_printed = None  # what is called before must not be called within the same statement
             self._place(statement)
+            if kind in UNSEEN:
+                continue
             is_declared = kind in DECLARED and self._prints_lines(statement)
             if is_declared or (kind in PRINTED and statement not in self.placement.dead):
                 self.next_printed, result = statement, None
@@ -316,15 +317,16 @@ class _Placer:
         if statement.EFFECT & (Effect.WRITE | Effect.CONTROL):
             if points:
                 self.placement.used.add(statement)
-            self._place_effect(statement, self._here(statement))
+            self._place_effect(statement, [self.point[statement]])
             return
-        if isinstance(statement, IfExp):
-            self._place_choice(statement, points, self._here(statement))
+        kind = statement.__class__
+        if kind is IfExp:
+            self._place_choice(statement, points, [self.point[statement]])  # type: ignore[arg-type]
             return
         if not points:
             return
         self.placement.used.add(statement)
-        if statement.__class__ in ATOM_KINDS:
+        if kind in ATOM_KINDS:
             self.placement.inline.add(statement)
             return
         if len(points) > 1 and self._is_read_back(statement, points):
@@ -332,23 +334,26 @@ class _Placer:
         is_inline = self._prints_inline(statement, points)
         if is_inline:
             self.placement.inline.add(statement)
-        here = points if is_inline else self._here(statement)
-        repeated = isinstance(statement, MatrixInit) and len(set(statement.elements)) == 1  # printed once: vec3(x)
-        needed = address_operands(statement) if isinstance(statement, GlobalPtr) else operands(statement)
-        if isinstance(statement, (StructInit, ListInit)):
+        here = points if is_inline else [self.point[statement]]
+        needed = address_operands(statement) if isinstance(statement, GlobalPtr) else READERS[kind](statement)
+        if kind is MatrixInit and len(set(needed)) == 1:
+            del needed[1:]  # printed once: vec3(x)
+        elif kind in (StructInit, ListInit):
             self.in_braces.update(needed)
-        for operand in needed[:1] if repeated else needed:
-            self.user[operand] = statement
-            self.add_points(operand, here)
-
-    def _here(self, statement: Statement) -> list[_Point]:
-        return [_Point(self.position[statement], self.loop[statement])]
+        user, known_points = self.user, self.points
+        for operand in needed:
+            user[operand] = statement
+            known = known_points.get(operand)
+            if known is None:
+                known_points[operand] = here[:]
+            else:
+                known += here
 
     def _place_effect(self, statement: Statement, here: list[_Point]) -> None:
         if isinstance(statement, (LocalStore, GlobalStore)):
             self._place_store(statement, here)
         elif isinstance(statement, RangeFor):
-            inside = [_Point(self.position[statement], self.inner_loop[statement])]
+            inside: list[_Point] = [(self.point[statement][0], self.inner_loop[statement])]
             self.add_points(statement.starts[0], here)
             for value in (*statement.starts[1:], *statement.ends):
                 self.add_points(value, inside)
@@ -361,11 +366,11 @@ class _Placer:
             for operand in operands(statement):
                 self.user[operand] = statement
                 self.add_points(operand, here)
-        inner = self.inner_loop.get(statement, self.loop[statement])
+        inner = self.inner_loop.get(statement, self.point[statement][1])
         for attribute in reversed(statement.BLOCKS):
             if (block := getattr(statement, attribute)) is not None:
                 if block.result is not None:
-                    self.add_points(block.result, [_Point(self.end[block], inner)])
+                    self.add_points(block.result, [(self.end[block], inner)])
                 self.place_block(block)
 
     def _place_store(self, store: LocalStore | GlobalStore, here: list[_Point]) -> None:
@@ -394,17 +399,16 @@ class _Placer:
             return False
         if self.home[store] is not self.home[value]:  # a store in a branch may not have run in another
             return False
-        position = self.position[store]
-        others = [p for p in points if p.position > position]
-        if len(others) + 1 != len(points) or any(p.loop is not self.loop[value] for p in points):
+        position, around = self.point[store][0], self.point[value][1]
+        others = [other for other, _ in points if other > position]
+        if len(others) + 1 != len(points) or any(loop is not around for _, loop in points):
             return False
         pointer = store.pointer
-        last = max(p.position for p in others)
-        if not _is_simple(pointer) or self.may_be_written(memory_behind(pointer), position, last):
+        if not _is_simple(pointer) or self.may_be_written(memory_behind(pointer), position, max(others)):
             return False
         self.placement.inline.add(value)
         self.placement.read_back[store] = value
-        here = [_Point(position, self.loop[store])]
+        here = [self.point[store]]
         if isinstance(value, Operation) and self._is_compound(store, value):
             self.placement.compound[store] = value
             self.add_points(value.operands[1], here)
@@ -424,9 +428,8 @@ class _Placer:
             return False
         if self.placement.declared_by_store.get(store.pointer) is store:
             return False
-        return self.loop[load] is self.loop[store] and not self.may_be_written(
-            memory_behind(load.pointer), self.position[load], self.position[store]
-        )
+        (start, loop), (end, loop_of_store) = self.point[load], self.point[store]
+        return loop is loop_of_store and not self.may_be_written(memory_behind(load.pointer), start, end)
 
     def _place_choice(self, choice: IfExp, points: list[_Point], here: list[_Point]) -> None:
         effects = has_effect(choice, Effect.WRITE | Effect.CONTROL)
@@ -434,13 +437,13 @@ class _Placer:
             return
         if points:
             self.placement.used.add(choice)
-        inline = not effects and len(points) == 1 and not choice.name and points[0].loop is self.loop[choice]
+        inline = not effects and len(points) == 1 and not choice.name and points[0][1] is self.point[choice][1]
         inline = inline and not self._crashes_compilers(choice)
         if inline:
             self.placement.inline.add(choice)
         for block in (choice.otherwise, choice.then):
             if block.result is not None:
-                result_points = points if inline else [_Point(self.end[block], self.loop[choice])]
+                result_points = points if inline else [(self.end[block], self.point[choice][1])]
                 self.add_points(block.result, result_points)
             self.place_block(block, bool(points))
         self.add_points(choice.condition, points if inline else here)
@@ -454,37 +457,36 @@ class _Placer:
             known.extend(points)
 
     def _prints_inline(self, value: Statement, points: list[_Point]) -> bool:
-        if value.__class__ in WITHOUT_LINES:
+        kind = value.__class__
+        if kind in WITHOUT_LINES:
             return True
-        if isinstance(value, MatrixInit) and value.name is None and has_short_zero(value.type) and is_zero(value):
+        if kind is MatrixInit and value.name is None and has_short_zero(value.type) and is_zero(value):  # type: ignore[arg-type]
             return True
-        if isinstance(value, ListInit) or (isinstance(value, Operation) and self._crashes_compilers(value)):
+        if kind is ListInit or (kind is Operation and self._crashes_compilers(value)):
             return False
         if value.name is not None and not (isinstance(value, Cast) and isinstance(value.value, ATOMS)):
             return False
-        loop = self.loop.get(value)
-        crosses = any(point.loop is not loop for point in points)
-        if isinstance(value, Call):
-            return len(points) == 1 and not crosses and not self._may_have_changed(value, points[0])
-        if isinstance(value, (IsActive, Length)):
-            return (
-                len(points) == 1
-                and not crosses
-                and not self.may_be_written(TOPOLOGY, self.position[value], points[0].position)
-            )
-        if isinstance(value, TEXEL_READS):
-            return (
-                len(points) == 1
-                and not crosses
-                and not self.may_be_written(TEXELS, self.position[value], points[0].position)
-            )
+        loop = self.point[value][1] if value in self.point else None
+        crosses = bool([around for _, around in points if around is not loop])
+        if kind in READS:
+            return self._reads_inline(value, points, crosses)
+        if len(points) == 1 and not crosses:
+            return not (value.hint and kind is Operation and self._reads_overwritten(value, points))
+        return is_cheap(value) or (not crosses and may_repeat(value, len(points), self.is_infix))
+
+    def _reads_inline(self, value: Statement, points: list[_Point], crosses: bool) -> bool:
+        """Return whether a value that is read from memory can be read where it is used."""
         if isinstance(value, (LocalLoad, GlobalLoad)):
             if self._is_overwritten(value, points, crosses):
                 return False
             return isinstance(value, LocalLoad) or (not crosses and self._may_read_again(value, points))
-        if len(points) == 1 and not crosses:
-            return not (value.hint and isinstance(value, Operation) and self._reads_overwritten(value, points))
-        return is_cheap(value) or (not crosses and may_repeat(value, len(points), self.is_infix))
+        if len(points) != 1 or crosses:
+            return False
+        end = points[0][0]
+        if isinstance(value, Call):
+            return not self._may_have_changed(value, end)
+        memory = TEXELS if isinstance(value, TEXEL_READS) else TOPOLOGY
+        return not self.may_be_written(memory, self.point[value][0], end)
 
     def _reads_overwritten(self, value: Statement, points: list[_Point]) -> bool:
         """Return whether a value is made of variables that change before it is used, so that it gets one instead."""
@@ -513,23 +515,23 @@ class _Placer:
             return False
         if isinstance(load.pointer, GlobalPtr) and load.pointer.lanes > 1:
             return False  # lavapipe reads `x4(i).x` for `x4(i).y` next to `x4(i)`
-        last = max(point.position for point in points)
+        last = max([position for position, _ in points])
         return len(points) <= MAX_READS or not any(
-            self.may_be_written(memory, self.position[load], last) for memory in self.writes
+            self.may_be_written(memory, self.point[load][0], last) for memory in self.writes
         )
 
-    def _may_have_changed(self, call: Call, point: _Point) -> bool:
-        """Return whether memory may be written between a call without effects and its only use."""
-        start = self.position[call]
-        return bool(call.EFFECT) and any(self.may_be_written(memory, start, point.position) for memory in self.writes)
+    def _may_have_changed(self, call: Call, end: int) -> bool:
+        """Return whether memory may be written between a call without effects and the position of its only use."""
+        start = self.point[call][0]
+        return bool(call.EFFECT) and any(self.may_be_written(memory, start, end) for memory in self.writes)
 
     def _is_overwritten(self, load: LocalLoad | GlobalLoad, points: list[_Point], crosses: bool) -> bool:
         memory = memory_behind(load.pointer)
         others = () if isinstance(memory, Alloca) else (*self.writes.get(ANYTHING, ()), *self.fences)
         if memory not in self.writes and not others:
             return False
-        position, loop = self.position[load], self.loop[load]
-        last = max(point.position for point in points)
+        position, loop = self.point[load]
+        last = max([other for other, _ in points])
         if crosses:
             last = max(last, *(_end_of_crossed(point, loop) for point in points))
         return self.may_be_written(memory, position, last)
@@ -537,7 +539,7 @@ class _Placer:
 
 def _end_of_crossed(point: _Point, loop: _Loop | None) -> int:
     """Return the end of the outermost loop around `point` that lies inside `loop`."""
-    end, inner = point.position, point.loop
+    end, inner = point
     while inner is not None and inner is not loop:
         end = max(end, inner.end)
         inner = inner.parent

@@ -114,8 +114,8 @@ class Statements:
 
     def emit(self, text: str, location: SourceLocation = NOWHERE) -> None:
         """Append a line, and above it the Python line it comes from if that is a new one."""
-        start = self.mark(location)
-        for part in wrapped(text, self.width):
+        start = None if location is NOWHERE else self.mark(location)
+        for part in [text] if len(text) <= self.width else wrapped(text, self.width):
             self.lines.append(Line(self.depth, part, start))
             start = None
 

@@ -358,6 +358,8 @@ def _fitted(context: Context, value: Any, type: Type, target: ast.AST) -> Statem
 
 def warn_of_narrowing(context: Context, what: str, value: Any, target_type: Type) -> None:
     """Warn if the conversion to `target_type` may change a stored number. what: Taichi's name of the store."""
+    if isinstance(value, Statement) and value.type is target_type:
+        return
     warn_of_rounding(context, value, target_type)
     if isinstance(value, Const):
         value = value.value

@@ -58,8 +58,9 @@ def build_binary(context: Context, node: ast.BinOp) -> Any:
     while isinstance(chain[-1].left, ast.BinOp):
         chain.append(chain[-1].left)
     left: Any = None
+    frame = context.frames[-1]
     for inner in reversed(chain):
-        context.builder.location = context.frame.location(inner)
+        context.builder.location = frame.location(inner)
         if inner is chain[-1]:
             left = context.value(inner.left)
         right = context.value(inner.right)

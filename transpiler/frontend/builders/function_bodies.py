@@ -350,7 +350,7 @@ def _strip_call_sites(function: Function, site: SourceLocation | None) -> None:
             return location
         if location not in known:
             outer = None if location.call_site is site else strip(location.call_site)
-            known[location] = replace(location, call_site=outer)
+            known[location] = location._replace(call_site=outer)
         return known[location]
 
     for statement in walk(function.body):

@@ -19,6 +19,8 @@ VECTORS = {"f32": "", "f64": "d", "f16": "h", "i32": "i", "u32": "u", "u1": "b"}
 
 def name_functions(context: Context) -> None:
     """Drop the functions that nothing calls, and give each other one a unique name."""
+    if not (context.kernel.functions or context.functions.built or context.functions.inferred):
+        return
     _merge(context)
     bodies = [context.kernel.body, *(f.body for known in context.functions.built.values() for f in known.values())]
     used = set(called(*bodies)) | {f for known in context.functions.built.values() for f in known.values()}

@@ -242,6 +242,8 @@ class RuntimeValues:
 
     def fit(self, value: Any, type: Type) -> Statement:
         """Return `value` as a run-time value of `type`."""
+        if isinstance(value, Statement) and value.type is type:
+            return value
         if isinstance(type, Struct) and isinstance(value, (dict, lang.Struct)):
             return self._fit_struct(value, type)
         if isinstance(value, ArgumentNumber):

@@ -85,9 +85,11 @@ class ValueRanges(Rewriter):
     def run(self, kernel: Kernel) -> bool:
         """Walk all tasks and functions; return whether anything changed. The host evaluates bounds, so they stay."""
         for task in kernel.tasks:
-            rules, self.rules = self.rules, {}
-            self.block(task.prologue)
-            self.rules = rules
+            if task.prologue.statements:
+                rules = self.rules
+                self.with_rules({})
+                self.block(task.prologue)
+                self.with_rules(rules)
             self.block_dim = task.block_dim if task.synchronizes else I32_MAX
             if task.loop is not None:
                 self.facts[task.body] = self.in_loop(task.loop)
@@ -141,6 +143,9 @@ class ValueRanges(Rewriter):
 
     def of(self, value: Statement) -> Interval | None:
         """Return the interval of a value or of the elements of a tensor; None if it is not an integer."""
+        result = self.known.get(value)
+        if result is not None:
+            return result
         type = value.type
         if type.__class__ is Scalar and type.kind == "float":
             return None

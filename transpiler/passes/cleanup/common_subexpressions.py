@@ -92,8 +92,8 @@ class _Sharing(MemoryWalk):
 
     def visit(self, statement: Statement) -> None:
         """Merge inside a statement with an effect or with blocks."""
-        if statement.__class__ is LocalStore:
-            self.merged_to_locals |= statement.value in self.mapping
+        if statement.__class__ is LocalStore:  # of equal numbers it makes no difference to `forward_stores`
+            self.merged_to_locals |= statement.value in self.mapping and statement.value.__class__ is not Const
         elif statement.__class__ is GlobalStore:
             self.merged_to_elements |= statement.value in self.mapping
         super().visit(statement)
@@ -102,9 +102,12 @@ class _Sharing(MemoryWalk):
         texels, self.texels = self.texels, {}
         first = len(self.added)
         super().block(block)
-        for key in self.added[first:]:
-            del self.values[key]
-        del self.added[first:]
+        if not first:
+            self.values, self.added = {}, []
+        else:
+            for key in self.added[first:]:
+                del self.values[key]
+            del self.added[first:]
         self.texels = texels
 
     def forget(self, changes: Changes) -> None:

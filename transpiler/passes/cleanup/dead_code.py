@@ -7,9 +7,7 @@ for i in 0..n { }      (removed: a range loop always ends)
 
 from __future__ import annotations
 
-from collections import Counter
-
-from ...ir.nodes import Block, Effect, Statement, blocks, count_uses, operands
+from ...ir.nodes import Block, Effect, Statement, blocks, count_uses_in, operands
 from ...ir.remarks import remark_dropped_task
 from ...ir.statements import If, LocalLoad, RangeFor, StructFor
 from ...ir.tasks import Kernel
@@ -46,13 +44,11 @@ class _Sweep:
     """
 
     def __init__(self, kernel: Kernel) -> None:
-        self.uses = Counter[Statement]()
+        self.uses = count_uses_in(kernel.roots())
         self.changed = False
         self.drops_reads = False
         self.kernel = kernel
         self.explains = False
-        for root in kernel.roots():
-            self.uses.update(count_uses(root))
         for task in kernel.tasks:
             if task.loop is not None:
                 self.uses.update(operands(task.loop))

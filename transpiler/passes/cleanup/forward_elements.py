@@ -26,16 +26,19 @@ def forward_elements(kernel: Kernel, context: PassContext) -> bool:
     return True
 
 
+ACCESSES = frozenset({GlobalLoad, GlobalStore})
+
+
 def _may_forward(kernel: Kernel) -> bool:
     """Return whether a statement loads or stores through a pointer through which one before it has stored."""
     stored: set[Statement] = set()
     for root in kernel.roots():
-        for statement in walk(root):
-            if isinstance(statement, (GlobalLoad, GlobalStore)):
-                if statement.pointer in stored:
-                    return True
-                if statement.__class__ is GlobalStore:
-                    stored.add(statement.pointer)
+        for statement in [s for s in walk(root) if s.__class__ in ACCESSES]:
+            pointer = statement.pointer  # type: ignore[attr-defined]
+            if pointer in stored:
+                return True
+            if statement.__class__ is GlobalStore:
+                stored.add(pointer)
     return False
 
 

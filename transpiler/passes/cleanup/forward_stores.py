@@ -53,8 +53,9 @@ from ..rewrite import DROPPED, Rewriter, transfer_name
 def forward_stores(kernel: Kernel, context: PassContext) -> bool:
     """Replace loads by stored values, drop unread stores and unused variables."""
     changed = False
-    for root in kernel.roots():
-        if any(isinstance(statement, Alloca) for statement in walk(root)):
+    roots = kernel.roots()
+    for root in roots:
+        if len(roots) == 1 or any(statement.__class__ is Alloca for statement in walk(root)):
             between_loops = root.statements if root is kernel.body and not kernel.tasks else []
             variables = _Locals({s for s in between_loops if isinstance(s, Alloca)})
             changed |= variables.run(root)
@@ -226,10 +227,11 @@ class _Locals:
         for number, variable in enumerate(stored):
             values = [end[number] for end in ends]
             state.pop(variable)
-            if values and (value := values[0]) is not None and all(v is value for v in values):
+            if values and (value := values[0]) is not None and all(_is_equal(v, value) for v in values):
                 # A value defined inside a branch is out of scope after it.
-                if self.order.get(value, before) < before:
-                    state.set(variable, value)
+                known = next((v for v in values if v is not None and self.order.get(v, before) < before), None)
+                if known is not None:
+                    state.set(variable, known)
         return not ends
 
     def scan_loop(self, loop: Statement, state: _State) -> None:
@@ -353,6 +355,19 @@ SCANS: dict[type[Statement], Callable[[_Locals, Any, _State], bool]] = {
     If: _Locals.scan_if,
     IfExp: _Locals.scan_choice,
 }
+
+
+def _is_equal(a: Statement | None, b: Statement) -> bool:
+    """Return whether two stored values are one, or equal numbers that `common_subexpressions` may merge."""
+    if a is b:
+        return True
+    if a.__class__ is not Const or b.__class__ is not Const:
+        return False
+    return _number(a) == _number(b)
+
+
+def _number(const: Const) -> tuple[object, ...]:
+    return const.type, repr(const.value), const.name, const.origin, const.is_mask
 
 
 def _part(rewriter: Rewriter, value: Statement, pointer: Statement, origin: Statement) -> Statement:

@@ -13,7 +13,6 @@ had before them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from ...errors import NOWHERE, SourceLocation, TaichiCompilationError
@@ -95,7 +94,7 @@ class ReverseSweep:
         """Return the location of what differentiates a statement."""
         location = statement.location
         if location not in self.locations:
-            self.locations[location] = location if location is NOWHERE else replace(location, is_derivative=True)
+            self.locations[location] = location if location is NOWHERE else location._replace(is_derivative=True)
         return self.locations[location]
 
     # --- adjoints

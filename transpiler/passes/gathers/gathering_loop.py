@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from dataclasses import replace
 
 from ...errors import NOWHERE, SourceLocation
 from ...ir.builder import Builder
@@ -512,4 +511,4 @@ def name_of(index: Index) -> str:
 
 def derivative_of(location: SourceLocation) -> SourceLocation:
     """Return the location of what differentiates a statement."""
-    return location if location is NOWHERE else replace(location, is_derivative=True)
+    return location if location is NOWHERE else location._replace(is_derivative=True)

@@ -136,5 +136,5 @@ def _add_activity_test(new: RangeFor, loop: StructFor) -> None:
 def rebind_indices(block: Block, replaced: dict[Statement, RangeFor]) -> None:
     """Make each LoopIndex of a replaced loop refer to the replacement."""
     for statement in walk(block):
-        if isinstance(statement, LoopIndex) and statement.loop in replaced:
+        if statement.__class__ is LoopIndex and statement.loop in replaced:
             statement.loop = replaced[statement.loop]

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...ir.functions import Call, calls
-from ...ir.nodes import Block, Effect, Statement, blocks, clone, has_effect, operands, walk, walk_blocks
+from ...ir.nodes import Block, Effect, Statement, blocks, clone, has_effect, operands, walk_blocks
 from ...ir.statements import (
     Alloca,
     GlobalLoad,
@@ -308,4 +308,5 @@ def _unique_name(name: str, taken: set[str]) -> str:
 
 def _has_outcome(body: Block) -> bool:
     """Return whether a serial task has an effect outside itself."""
-    return any(s.EFFECT & Effect.WRITE and not isinstance(s, LocalStore) for s in walk(body))
+    inside = (statement for block in walk_blocks(body) for statement in block.statements)
+    return any(s.EFFECT & Effect.WRITE and not isinstance(s, LocalStore) for s in inside)

@@ -83,8 +83,8 @@ class Names:
         name = legal(name)
         if name in self.reserved:
             name = f"{name}_" if not name.endswith("_") else f"{name}1"
-        names = self._all_names(name, derived)
-        if not all(map(self.is_free, names)):
+        names = [name] if derived is None else self._all_names(name, derived)
+        if [one for one in names if not self.is_free(one)]:
             names = self._numbered(name.rstrip("_"), derived)
         for declared in names:
             self.used[declared] = 1

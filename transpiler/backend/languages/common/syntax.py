@@ -293,7 +293,7 @@ def printed_operands(
     a, b = operation.operands
     if operation.op == "mul" and isinstance(b, Operation) and b.op == "mul" and all(part is a for part in b.operands):
         return [b, a]  # `x * x * x`, which is `x * (x * x)` to the last bit
-    if a.type != b.type or a.type not in (f32, f64) or (isinstance(a, Cast) and isinstance(b, Cast)):
+    if isinstance(a, Cast) == isinstance(b, Cast) or a.type != b.type or a.type not in (f32, f64):
         return operation.operands
     return [unconverted(language, value, template) for value in operation.operands]
 
