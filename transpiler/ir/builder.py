@@ -106,7 +106,7 @@ class Builder:
         """Return a number, converted to `type` as NumPy would; one that has a name in Python keeps it."""
         if value.__class__ is int and 0 <= value < 128 and type.kind in ("int", "uint"):  # most are
             return self.add(Const(value, type=type))
-        origin = origin_in(value)
+        origin = None if value.__class__ is float else origin_in(value)
         if type.kind == "float":
             if -LEAST_LIMIT < value < LEAST_LIMIT:
                 value = float(type.numpy.type(value))

@@ -584,13 +584,9 @@ def repeats(statement: Statement) -> bool:
 
 def base_pointer(pointer: Statement) -> Statement:
     """Return the Alloca, GlobalPtr or GlobalTemporary that `pointer` points into."""
-    while pointer.__class__ in PARTS:  # of which there is no subclass
-        pointer = pointer.origin  # type: ignore[attr-defined]
+    while pointer.__class__ in (MatrixPtr, StructPtr):  # of which there is no subclass
+        pointer = pointer.origin
     return pointer
-
-
-PARTS = frozenset({MatrixPtr, StructPtr})
-"""Pointers to a part of what another points to."""
 
 
 def origin_of(pointer: Statement) -> Statement | None:

@@ -163,7 +163,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     block_tiles: (RangeFor,),
     shared_rows: (LocalStore,),
     vector_atomics: (AtomicOp,),
-    whole_atomics: (AtomicOp,),
+    whole_atomics: (MatrixElement,),
     gather_adjoints: (DERIVATIVE,),
     tidy_adjoints: (DERIVATIVE,),
     vector_lanes: (RangeFor,),

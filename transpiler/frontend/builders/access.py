@@ -24,7 +24,7 @@ from ...ir.nodes import Statement
 from ...ir.origins import extent_of
 from ...ir.statements import Array, ArrayShape, GlobalPtr, base_pointer
 from ...ir.textures import Texture
-from ...ir.types import Struct, Tensor, describe_type, element_of, i32, scalars_of
+from ...ir.types import Scalar, Struct, Tensor, describe_type, element_of, i32, scalars_of
 from ...lang import struct as lang
 from ...lang.describe import is_described
 from ...lang.matrix import Matrix
@@ -145,6 +145,11 @@ def _array_element(context: Context, array: Array, node: ast.Subscript) -> Lvalu
             node.slice,
         )
     index = context.value(node.slice)
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    given = index if isinstance(index, tuple) else (index,)
+    if len(given) == array.ndim == len(parts) and all(map(_is_scalar, given)):  # most are
+        indices = [index_statement(context, item, at) for item, at in zip(given, parts)]
+        return Lvalue(context.builder.add(GlobalPtr(array, indices, type=array.element)))
     items = [] if index is None else list(index) if isinstance(index, (list, tuple)) else [index]
     flat = [scalar for item in items for scalar in _index_scalars(context, item, node)]
     if len(flat) != array.ndim:
@@ -163,10 +168,14 @@ def _array_element(context: Context, array: Array, node: ast.Subscript) -> Lvalu
         begin = array.offset[axis] if array.offset else 0
         size = f"{array.name}.shape[{axis}]"
         check_bounds(context, item, extent, node, f"axis {axis} of `{array.name}`", size, begin)
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     nodes = parts if len(parts) == len(flat) else [node] * len(flat)
     indices = [index_statement(context, item, at) for item, at in zip(flat, nodes, strict=True)]
     return Lvalue(context.builder.add(GlobalPtr(array, indices, type=array.element)))
+
+
+def _is_scalar(index: Any) -> bool:
+    """Return whether an index is one number known at run time."""
+    return isinstance(index, Statement) and index.type.__class__ is Scalar
 
 
 def _index_scalars(context: Context, item: Any, node: ast.Subscript) -> list[Any]:

@@ -68,7 +68,7 @@ def build_assign(context: Context, node: ast.Assign) -> None:
     else:
         value = context.value(node.value)
         _check_value(context, value, node.value)
-        if isinstance(node.targets[0], (ast.Subscript, ast.Attribute)) and isinstance(value, str | None):
+        if (value is None or isinstance(value, str)) and isinstance(node.targets[0], (ast.Subscript, ast.Attribute)):
             context.values.lift(value, node.value)
     for target in node.targets:
         assign(context, target, value)

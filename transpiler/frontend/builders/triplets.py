@@ -37,7 +37,7 @@ def build_augmented_assignment(context: Context, node: ast.AugAssign) -> None:
 
 
 def _builder_of(context: Context, target: ast.expr) -> Pack | None:
-    if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name | ast.Attribute):
+    if not isinstance(target, ast.Subscript) or not isinstance(target.value, (ast.Name, ast.Attribute)):
         return None
     if isinstance(target.value, ast.Name):
         local = context.frame.find(target.value.id)

@@ -152,6 +152,12 @@ class RuntimeValues:
 
     def constant(self, value: Any) -> Const:
         """Return a Python number as a constant of its default type. Raises: TaichiTypeError if it does not fit."""
+        kind = value.__class__
+        if kind is float:
+            return self.builder.const(value, SCALARS[self.options.default_fp])
+        if kind is int:
+            self.check_range(value)
+            return self.builder.const(value, SCALARS[self.options.default_ip])
         type = number_type(value, self.options)
         if type.is_integral and type != u1:
             self.check_range(int(value))

@@ -64,7 +64,9 @@ def binary(context: Context, entry: tuple[str, Meaning], left: Any, right: Any) 
     """Apply a binary operator to loaded values."""
     name, meaning = entry
     if isinstance(left, Statement):  # most are
-        if isinstance(right, Statement) or (right.__class__ is int and name != "pow"):
+        if isinstance(right, Statement):
+            return _binary_of_values(context, name, left, right)
+        if right.__class__ is int and name != "pow":
             return _binary_of_values(context, name, left, context.values.operand(right))
         if right.__class__ is float:
             number = context.values.operand(right)

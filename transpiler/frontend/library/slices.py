@@ -25,6 +25,8 @@ def has_slice(node: ast.expr) -> bool:
 
 def index_statement(context: Context, item: Any, node: ast.AST | None = None) -> Statement:
     """Return an index as an i32. Raises: TaichiTypeError for floats."""
+    if isinstance(item, Statement) and item.type is i32:
+        return item
     lifted = context.values.operand(item, node)
     type = lifted.type
     if not isinstance(type, Scalar) or type.is_float:

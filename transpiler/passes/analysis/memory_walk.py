@@ -11,7 +11,7 @@ from dataclasses import field
 
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Statement
-from ...ir.statements import AtomicOp, GlobalStore
+from ...ir.statements import AtomicOp, GlobalStore, LocalStore
 from ...ir.textures import ImageStore
 from ...lazy_dataclasses import dataclass
 from ..rewrite import Rewriter, Rule
@@ -66,6 +66,11 @@ class MemoryWalk(Rewriter):
 
     def visit(self, statement: Statement) -> None:
         """Walk a statement, and forget what it may change; rules forget what stores change."""
+        if statement.__class__ is LocalStore and LocalStore not in self.rules:  # it changes no element
+            if self.mapping:
+                self.resolve_operands(statement)
+            self.out.append(statement)
+            return
         if statement.BLOCKS:
             before, self.changes = self.changes, Changes()
             super().visit(statement)

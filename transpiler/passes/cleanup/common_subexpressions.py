@@ -133,6 +133,21 @@ def _sharing(key_of: Callable[[Any], Key | None]) -> Rule:
     return share
 
 
+def _operation(rewriter: _Sharing, statement: Operation) -> Statement | None:
+    """The rule for operations, which are the most."""
+    op, operands = statement.op, statement.operands
+    if op in COMMUTATIVE and id(operands[0]) > id(operands[1]):
+        key: Key = (op, operands[1], operands[0], statement.type)
+    else:
+        key = (op, *operands, statement.type)
+    first = rewriter.values.setdefault(key, statement)
+    if first is statement:
+        rewriter.added.append(key)
+        return None
+    first.copies += statement.copies
+    return first
+
+
 def _load(rewriter: _Sharing, load: GlobalLoad) -> Statement | None:
     if _is_wide(load.pointer):
         return None
@@ -173,13 +188,6 @@ def _const_key(statement: Const) -> Key | None:
     if value.__class__ is float and (value == 0 or value != value):
         value = repr(value)  # it distinguishes 0.0 from -0.0, and makes NaN equal to itself
     return (Const, statement.type, value, statement.origin, statement.is_mask)
-
-
-def _operation_key(statement: Operation) -> Key | None:
-    op, operands = statement.op, statement.operands
-    if op in COMMUTATIVE and id(operands[0]) > id(operands[1]):
-        return (op, operands[1], operands[0], statement.type)
-    return (op, *operands, statement.type)
 
 
 def _cast_key(statement: Cast) -> Key | None:
@@ -256,7 +264,6 @@ def _call_result_key(statement: CallResult) -> Key | None:
 
 KEYS: dict[type[Statement], Callable[[Any], Key | None]] = {
     Const: _const_key,
-    Operation: _operation_key,
     Cast: _cast_key,
     MatrixInit: _init_key,
     MatrixElement: _element_key,
@@ -282,6 +289,7 @@ RULES: dict[type[Statement], Rule] = {
     GlobalLoad: _load,
     GlobalStore: _write,
     AtomicOp: _write,
+    Operation: _operation,
     **dict.fromkeys(TEXEL_READS, _texel),
     **{kind: _sharing(key_of) for kind, key_of in KEYS.items()},
 }

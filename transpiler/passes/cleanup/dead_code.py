@@ -7,13 +7,14 @@ for i in 0..n { }      (removed: a range loop always ends)
 
 from __future__ import annotations
 
-from ...ir.nodes import Block, Effect, Statement, blocks, count_uses_in, operands
+from ...ir.nodes import READERS, Block, Effect, Statement, blocks, operands
 from ...ir.remarks import remark_dropped_task
 from ...ir.statements import If, LocalLoad, RangeFor, StructFor
 from ...ir.tasks import Kernel
 from ...ir.threads import ThreadFor
 from ..context import PassContext
 
+KEPT = Effect.WRITE | Effect.CONTROL
 STRUCTURAL = (If, RangeFor, StructFor, ThreadFor)
 """Statements whose only effects are those of their bodies."""
 
@@ -40,61 +41,50 @@ def dead_code(kernel: Kernel, context: PassContext) -> bool:
 class _Sweep:
     """Drops statements.
 
-    drops_reads: one of them read a variable or had blocks: `forward_stores` may find more then.
+    used: the values that statements read which the walk has kept: it goes backward, and uses follow their value.
+    drops_reads: a dropped statement read a variable or had blocks: `forward_stores` may find more then.
     """
 
     def __init__(self, kernel: Kernel) -> None:
-        self.uses = count_uses_in(kernel.roots())
+        self.used: set[Statement] = set()
         self.changed = False
         self.drops_reads = False
         self.kernel = kernel
         self.explains = False
         for task in kernel.tasks:
             if task.loop is not None:
-                self.uses.update(operands(task.loop))
+                self.used.update(operands(task.loop))
 
-    def _release(self, statement: Statement) -> None:
-        """Subtract the uses by `statement` and the statements inside it."""
-        read = operands(statement)
-        for operand in read:
-            self.uses[operand] -= 1
-        if statement.BLOCKS or statement.EFFECT or any(isinstance(operand, LocalLoad) for operand in read):
+    def _drop(self, statement: Statement, block: Block) -> None:
+        self.changed = True
+        if statement.BLOCKS:
             self.drops_reads = True
-        for attribute in statement.BLOCKS:
-            inner = getattr(statement, attribute)
-            if inner is None:
-                continue
-            for nested in inner.statements:
-                self._release(nested)
-            if inner.result is not None:
-                self.uses[inner.result] -= 1
-
-    def _explain(self, dropped: Statement, block: Block) -> None:
-        if self.explains and block is self.kernel.body:
-            remark_dropped_task(self.kernel, dropped, "dead_code")
+            if self.explains and block is self.kernel.body:
+                remark_dropped_task(self.kernel, statement, "dead_code")
+        elif statement.EFFECT or any(operand.__class__ is LocalLoad for operand in operands(statement)):
+            self.drops_reads = True
 
     def block(self, block: Block) -> None:
         remaining: list[Statement] = []
+        used, readers = self.used, READERS
+        if block.result is not None:
+            used.add(block.result)
         for statement in reversed(block.statements):
             if statement.BLOCKS:
-                if self.uses.get(statement, 0) == 0 and not _has_outside_effect(statement):
-                    self._release(statement)
-                    self._explain(statement, block)
-                    self.changed = True
+                if statement not in used and not _has_outside_effect(statement):
+                    self._drop(statement, block)
                     continue
                 for attribute in reversed(statement.BLOCKS):
                     inner = getattr(statement, attribute)
                     if inner is not None:
                         self.block(inner)
                 if _is_empty(statement):
-                    self._release(statement)
-                    self._explain(statement, block)
-                    self.changed = True
+                    self._drop(statement, block)
                     continue
-            elif not statement.EFFECT & (Effect.WRITE | Effect.CONTROL) and not self.uses.get(statement):
-                self._release(statement)
-                self.changed = True
+            elif statement not in used and not statement.EFFECT & KEPT:
+                self._drop(statement, block)
                 continue
+            used.update(readers[statement.__class__](statement))
             remaining.append(statement)
         if len(remaining) != len(block.statements):
             remaining.reverse()

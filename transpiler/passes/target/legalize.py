@@ -51,12 +51,14 @@ def _check_types(kernel: Kernel, context: PassContext) -> None:
     used = {statement.type for statement in statements_in(kernel)}
     has_atomics = context.may_have(kernel, (AtomicOp,))
     lacked = {type for type in used if type is not None and _lacking(type, types) is not None}
+    checked: set[tuple[str, Type | None]] = set()
     for statement in (s for root in kernel.roots() for s in walk(root)) if lacked or has_atomics else ():
-        if statement.type in lacked and statement.type is not None:
+        if lacked and statement.type in lacked and statement.type is not None:
             lacking = _lacking(statement.type, types)
             assert lacking is not None
             raise _unsupported(lacking, statement.location, context)
-        if isinstance(statement, AtomicOp):
+        if statement.__class__ is AtomicOp and (key := (statement.op, statement.type)) not in checked:
+            checked.add(key)
             _check_atomic(statement, context)
     stored = [parameter.type for parameter in kernel.parameters] + [array.element for array in kernel.arrays]
     stored += [parameter.type for function in kernel.functions for parameter in function.parameters]
