@@ -14,7 +14,7 @@ from ...ir.tasks import Kernel
 from ...ir.threads import ThreadFor
 from ..context import PassContext
 
-KEPT = Effect.WRITE | Effect.CONTROL
+EFFECTS = Effect.WRITE | Effect.CONTROL
 STRUCTURAL = (If, RangeFor, StructFor, ThreadFor)
 """Statements whose only effects are those of their bodies."""
 
@@ -41,7 +41,7 @@ def dead_code(kernel: Kernel, context: PassContext) -> bool:
 class _Sweep:
     """Drops statements.
 
-    used: the values that statements read which the walk has kept: it goes backward, and uses follow their value.
+    used: what the remaining statements read: the walk goes backward, and uses follow their value.
     drops_reads: a dropped statement read a variable or had blocks: `forward_stores` may find more then.
     """
 
@@ -81,7 +81,7 @@ class _Sweep:
                 if _is_empty(statement):
                     self._drop(statement, block)
                     continue
-            elif statement not in used and not statement.EFFECT & KEPT:
+            elif statement not in used and not statement.EFFECT & EFFECTS:
                 self._drop(statement, block)
                 continue
             used.update(readers[statement.__class__](statement))
