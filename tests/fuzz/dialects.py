@@ -15,6 +15,8 @@ class Dialect:
     narrow_atomics: of 8 and 16 bits. references: `ti.ref`. lists: dynamic nodes.
     casting_stores: a wider value is cast by an atomic operation and by a struct too. breaks_serial: `break` in an outermost loop that is serial.
     clamps: `boundary="clamp"`. slices: rows and columns of matrices, comparisons of vectors.
+    zeroth_powers: `x ** 0` with a literal 0 also of unsigned integers. quantised_logic: `|=`, `^=` of elements of a few bits.
+    sparse_components: stores to a component, at an index known at run time only, of a vector in a sparse node.
     """
 
     name: str
@@ -32,6 +34,9 @@ class Dialect:
     casting_stores: bool = True
     clamps: bool = True
     slices: bool = True
+    zeroth_powers: bool = True
+    quantised_logic: bool = True
+    sparse_components: bool = True
 
 
 PORTABLE = Dialect("portable")
@@ -54,6 +59,9 @@ TAICHI = Dialect(
     casting_stores=False,
     clamps=False,
     slices=False,
+    zeroth_powers=False,
+    quantised_logic=False,
+    sparse_components=False,
 )
 """What Taichi 1.7.4 computes as we do: docs/numerics.md lists the rest."""
 

@@ -245,10 +245,15 @@ class Expressions:
         type = self.any_integer_type()
         return Value(f"ti.cast({self.condition(depth - 1)}, ti.{type})", type, 1.0)
 
+    @property
+    def least_exponent(self) -> int:
+        """The least literal exponent."""
+        return 0 if self.dialect.zeroth_powers else 1
+
     def power(self, depth: int) -> Value:
         """Return a power with a small exponent."""
         a = self.at_run_time(self.integer(depth - 1))
-        exponent = str(self.random.randint(0, 12))
+        exponent = str(self.random.randint(self.least_exponent, 12))
         if self.chance(0.3):
             exponent = f"({self.at_run_time(self.integer(depth - 1)).text} & {self.random.choice((1, 3, 7))})"
         return Value(f"({a.text} ** {exponent})", a.type)

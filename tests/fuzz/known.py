@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .comparing import difference
-from .other_forms import flattened, unfolded
+from .other_forms import flattened
 
 if TYPE_CHECKING:
     from .session import Failure
@@ -44,23 +44,16 @@ def _is_taichi_refusal(failure: Failure, run: Run) -> bool:
     return failure.target.startswith("taichi") and failure.kind == "error" and failure.what.startswith(own)
 
 
-def _is_taichi_optimiser(failure: Failure, run: Run) -> bool:
-    """Taichi differs from itself: without its optimisations it computes what we do."""
-    if failure.target != "taichi" or failure.kind != "differs":
-        return False
-    kind, expected = run("checked", failure.text)
-    plain, found = run("taichi0", failure.text)
-    return kind == plain == "ok" and difference(found, expected) is None
-
-
-def _is_right_as(change: Callable[[str], str]) -> Callable[[Failure, Run], bool]:
-    """Taichi computes what we do in another form of the program."""
+def _is_right_on(target: str, change: Callable[[str], str] | None = None) -> Callable[[Failure, Run], bool]:
+    """Taichi differs from itself: on another target of Taichi, or in another form of the program, it computes what we do."""
 
     def is_it(failure: Failure, run: Run) -> bool:
-        if failure.target != "taichi" or failure.kind != "differs" or (changed := change(failure.text)) == failure.text:
+        if not failure.target.startswith("taichi") or failure.kind != "differs" or failure.target == target:
+            return False
+        if change is not None and change(failure.text) == failure.text:
             return False
         kind, expected = run("checked", failure.text)
-        again, found = run("taichi", changed)
+        again, found = run(target, failure.text if change is None else change(failure.text))
         return kind == again == "ok" and difference(found, expected) is None
 
     return is_it
@@ -90,18 +83,21 @@ def _is_vulkan_driver(failure: Failure, run: Run) -> bool:
     return again[0] == "ok" and difference(again[1], expected) is not None
 
 
-FOLDING = "Taichi 1.7.4: right if literals cannot be folded"
-NESTING = "Taichi 1.7.4: right if nested nodes are one node"
+FOLDING = "right if literals cannot be folded"
+NESTING = "right if nested nodes are one node"
+OPTIMISER = "right without its optimisations"
 
 CAUSES: tuple[Cause, ...] = (
     Cause("the GPU has no atomics of 8 or 16 bits: refused by name", _is_narrow_atomic),
     Cause("the Vulkan driver: right in another spelling of the same shader (`respelled`)", _is_vulkan_driver),
     Cause("Taichi 1.7.4: its process dies or hangs (its own assertions, LLVM)", _is_taichi_dead),
     Cause("Taichi 1.7.4: it refuses the program", _is_taichi_refusal),
-    Cause("Taichi 1.7.4: right without its optimisations", _is_taichi_optimiser),
-    Cause(f"{FOLDING} (it folds with C's division, u32 as i32)", _is_right_as(unfolded)),
-    Cause(f"{NESTING} (an extent of 3 or 7 below another node)", _is_right_as(flattened)),
-    Cause(f"{FOLDING} and {NESTING}", _is_right_as(lambda text: unfolded(flattened(text)))),
+    Cause(f"Taichi 1.7.4: {OPTIMISER}", _is_right_on("taichi0")),
+    Cause(f"Taichi 1.7.4: {FOLDING} (it folds with C's division, u32 as i32)", _is_right_on("taichi_unfolded")),
+    Cause(f"Taichi 1.7.4: {NESTING} (an extent of 3 or 7 below another node)", _is_right_on("taichi", flattened)),
+    Cause(f"Taichi 1.7.4: {FOLDING}, and {NESTING}", _is_right_on("taichi_unfolded", flattened)),
+    Cause(f"Taichi 1.7.4: {OPTIMISER}, and {FOLDING}", _is_right_on("taichi0_unfolded")),
+    Cause(f"Taichi 1.7.4: {OPTIMISER}, {FOLDING}, and {NESTING}", _is_right_on("taichi0_unfolded", flattened)),
 )
 
 

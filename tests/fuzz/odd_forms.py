@@ -72,7 +72,7 @@ class OddForms(Statements):
     def tensor_power(self, depth: int, shape: tuple[int, ...], real: bool, exact: bool) -> Value:
         """Return the powers of the elements of integers: their type is the left one."""
         a = self.tensor(depth - 1, shape, False)
-        exponent = str(self.random.randint(0, 9))
+        exponent = str(self.random.randint(self.least_exponent, 9))
         if self.chance(0.3):
             exponent = f"({self.at_run_time(self.integer(depth - 1)).text} & 3)"
         return Value(f"({a.text} ** {exponent})", a.type, 0.0, True, shape)
@@ -113,7 +113,7 @@ class OddForms(Statements):
             return
         array = self.random.choice(own)
         where = array.at(self.index(array, 1))
-        where = f"{where}[{self.component_index(array.tensor, 1)}]" if array.tensor else where
+        where = f"{where}[{self.changed_component(array)}]" if array.tensor else where
         name = self.name()
         operator = self.random.choice(("add", "sub", "min", "max", "and", "or", "xor"))
         self.line(f"{name} = ti.atomic_{operator}({where}, {self.changing(1, array.dtype)})")

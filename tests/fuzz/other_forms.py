@@ -45,8 +45,11 @@ class _Unfolder(ast.NodeTransformer):
         node.slice = ast.Tuple(new, ast.Load()) if isinstance(node.slice, ast.Tuple) else new[0]
         return node
 
-    def visit_Tuple(self, node: ast.Tuple) -> ast.Tuple:  # noqa: N802
-        return node  # numbers of a membership test
+    def visit_Compare(self, node: ast.Compare) -> ast.Compare:  # noqa: N802
+        node.left = self.visit(node.left)
+        if not isinstance(node.ops[0], (ast.In, ast.NotIn)):  # numbers of a membership test
+            node.comparators = [self.visit(value) for value in node.comparators]
+        return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.BinOp:  # noqa: N802
         node.left = self.visit(node.left)

@@ -95,7 +95,8 @@ class RareForms(UserForms):
         for name in (*names, self.random.choice(names)):
             kind = self.random.choice(("own", "other", "atomic"))
             where = {"own": "i", "other": f"{n - 1} - i", "atomic": f"i % {self.random.randint(1, n)}"}[kind]
-            operator = self.random.choice(("+=", "-=", "^=", "|=")) if kind == "atomic" else "="
+            atomics = ("+=", "-=", "^=", "|=") if self.dialect.quantised_logic else ("+=", "-=")
+            operator = self.random.choice(atomics) if kind == "atomic" else "="
             part.head += [
                 f"    for i in range({n}):",
                 f"        {name}[{where}] {operator} {self.expression([i], 'i32')}",
@@ -125,7 +126,7 @@ class RareForms(UserForms):
             f"qa_y = ti.field(ti.i32, shape={n})", "", "", "@ti.kernel", "def shuffle():",
             f"    for i in range({n}):", f"        qa_x[i * {step} % {n}] = {self.expression([i], 'i32')}",
             f"    for i in range({n}):", "        x = ti.cast(qa_x[i], ti.i32)", f"        qa_y[i] {self.random.choice(('=', '+='))} {self.expression([i, x], 'i32')}",
-            f"        qa_x[i] {self.random.choice(('=', '+=', '|='))} {self.expression([i, x], 'i32')}",
+            f"        qa_x[i] {self.random.choice(('=', '+=', '|=') if self.dialect.quantised_logic else ('=', '+='))} {self.expression([i, x], 'i32')}",
         ]  # fmt: skip
         part.launches += ["shuffle()"] * self.random.choice((1, 2))
         part.result("qa_x", "qa_x.to_numpy()")

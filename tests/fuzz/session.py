@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,6 +19,8 @@ from .reducing import reduce
 from .workers import Worker
 
 REFERENCE = "python"
+NAMED = 20
+"""Seeds that the report names of each cause."""
 
 
 @dataclass
@@ -85,7 +87,10 @@ class Session:
         self.targets, self.dialect, self.folder, self.found = list(targets), dialect, folder, found
         self.reduces, self.jobs = reduces, jobs
         self.programs = self.kernels = 0
-        self.explained: Counter[tuple[str, str]] = Counter()
+        self.without_result: Counter[str] = Counter()
+        """Kernels of programs that gave no results, by target: these were not compared."""
+        self.explained: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        """Seeds by cause and target."""
         self.unexplained: list[Failure] = []
         self.lock = threading.Lock()
         self.begun = time.monotonic()
@@ -123,17 +128,19 @@ class Session:
         with self.lock:
             self.programs += 1
             self.kernels += len(program.kernels)
+            for target in {failure.target for failure in failures if failure.kind != "differs"}:
+                self.without_result[target] += len(program.kernels)
 
     def note(self, failure: Failure, runner: Runner) -> None:
         if failure.cause:
-            self.explained[failure.cause, failure.target] += 1
+            self.explained[failure.cause, failure.target].append(failure.seed)
             return
         print(f"seed {failure.seed} on {failure.target}: {failure.kind}: {failure.what[:600]}")
         if self.reduces:
             failure.text = reduce_failure(failure, [runner])
             failure.cause = cause_of(failure, runner.on) or ""
             if failure.cause:
-                self.explained[failure.cause, failure.target] += 1
+                self.explained[failure.cause, failure.target].append(failure.seed)
                 return
             print(failure.text)
         with self.lock:
@@ -186,8 +193,13 @@ def report(session: Session) -> str:
         f"{session.kernels} kernels in {session.programs} programs ({session.dialect}) on "
         f"{', '.join(session.targets)}, compared with the interpreter, in {session.seconds:.0f} s"
     ]
-    for (cause, target), count in sorted(session.explained.items()):
-        lines.append(f"{count:6} explained on {target}: {cause}")
+    for target, count in sorted(session.without_result.items()):
+        lines.append(
+            f"{count:6} kernels on {target} of programs that gave no result; {session.kernels - count} compared"
+        )
+    for (cause, target), seeds in sorted(session.explained.items()):
+        named = " ".join(map(str, sorted(seeds)[:NAMED])) + (" ..." if len(seeds) > NAMED else "")
+        lines.append(f"{len(seeds):6} explained on {target}: {cause}: seeds {named}")
     lines.append(f"{len(session.unexplained):6} unexplained")
     for failure in session.unexplained:
         first = failure.what.strip().splitlines()[:1]

@@ -272,12 +272,13 @@ class Statements(Tensors):
         is_certainly_own = not self.parallel or "- (" not in where
         return type in INTEGERS and (width(type) >= 32 or self.dialect.narrow_atomics or is_certainly_own)
 
-    def change_tensor(self, where: str, target: Value) -> None:
-        """Write a change of a component, of several, or of all."""
+    def change_tensor(self, where: str, target: Value, array: ArrayInfo | None = None) -> None:
+        """Write a change of a component, of several, or of all, of a variable or of an array's element."""
         number = replace(target, shape=())
         kind = self.random.random()
         if kind < 0.5:
-            element = f"{where}[{self.component_index(target.shape, 1)}]"
+            component = self.changed_component(array) if array else self.component_index(target.shape, 1)
+            element = f"{where}[{component}]"
             if self.may_augment(target.type, where) and self.chance(0.5):
                 self.line(f"{element} {self.augmented(target.type, is_plain=not target.bound)}")
                 return
@@ -332,7 +333,7 @@ class Statements(Tensors):
         if operator in ("<<=", ">>="):
             return f"{operator} {self.random.randrange(width(type))}"
         if operator == "**=":
-            return f"{operator} {self.random.randint(0, 5)}"
+            return f"{operator} {self.random.randint(self.least_exponent, 5)}"
         return f"{operator} {self.changing(self.policy.depth, type)}"
 
     def changing(self, depth: int, type: str) -> str:
@@ -389,7 +390,7 @@ class Statements(Tensors):
             if self.chance(0.4):
                 self.line(f"{where} = {self.fitting(target).text}")
             else:
-                self.change_tensor(where, target)
+                self.change_tensor(where, target, array)
             return
         if self.may_augment(array.dtype, where) and self.chance(0.4):
             operator = self.augmented(array.dtype)
@@ -433,7 +434,7 @@ class Statements(Tensors):
     def any_place(self, array: ArrayInfo) -> str:
         """Return an element of an array, of one of tensors a component."""
         where = array.at(self.any_index(array, 1))
-        return f"{where}[{self.component_index(array.tensor, 1)}]" if array.tensor else where
+        return f"{where}[{self.changed_component(array)}]" if array.tensor else where
 
     def leave(self) -> None:
         """Write a conditional break, continue or return."""

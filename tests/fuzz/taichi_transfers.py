@@ -1,7 +1,8 @@
 """Copies between NumPy and Taichi's fields by one kernel for all of them: most of a program's time was Taichi compiling
 one kernel for each field and direction. Imported by the worker that runs Taichi 1.7.4, and by nothing else.
 
-`from_numpy` and `to_numpy` of fields only note what to copy. It is copied before the next kernel, and by `flush`.
+`from_numpy` and `to_numpy` of fields only note what to copy. It is copied before the next launch of
+any kernel, before an element is read or stored from Python scope, and by `flush`.
 """
 
 from __future__ import annotations
@@ -13,11 +14,16 @@ from typing import Any
 import numpy as np
 import taichi as ti
 from taichi.lang.ast import ast_transformer_utils
+from taichi.lang.field import Field
+from taichi.lang.kernel_impl import Kernel
 from taichi.lang.util import to_numpy_type
 
 NUMBERS = itertools.count()
 WAITING: list[tuple[Any, np.ndarray, bool]] = []
 """Fields, arrays, and whether the field is written."""
+QUANTISED = {"qi": np.int32, "qu": np.uint32}
+"""Types that elements of a few bits are computed with, by the start of their types' names: `to_numpy` of Taichi refuses
+these fields."""
 
 
 def install() -> None:
@@ -25,43 +31,44 @@ def install() -> None:
     for kind in (ti.ScalarField, ti.MatrixField):
         kind.from_numpy = _from_numpy
         kind.to_numpy = _to_numpy
+    # Every launch, also of methods and of Taichi's own kernels such as `fill`, and every access from Python scope.
+    Kernel.__call__ = _after_copies(Kernel.__call__)
+    Field._initialize_host_accessors = _after_copies(Field._initialize_host_accessors)
     ast_transformer_utils.ASTTransformerContext.get_pos_info = lambda self, node: f"line {node.lineno}\n"
 
 
-def batched(module: Any) -> None:
-    """Let the kernels of a program run after the copies that wait."""
+def forget() -> None:
+    """Drop what waits: a program that raised has left it."""
     WAITING.clear()
-    for name, value in list(vars(module).items()):
-        if getattr(value, "_is_wrapped_kernel", False):
-            setattr(module, name, _after_copies(value))
 
 
 def flush() -> None:
-    """Copy what waits."""
-    while WAITING:
-        is_write = WAITING[0][2]
-        group = list(itertools.takewhile(lambda item: item[2] == is_write, WAITING))
-        del WAITING[: len(group)]
+    """Copy what waits, in order."""
+    waiting = WAITING[:]
+    WAITING.clear()  # the copies themselves are launches
+    for is_write, group in itertools.groupby(waiting, lambda item: item[2]):
         _copy([(field, array) for field, array, _ in group], is_write)
 
 
-def _after_copies(kernel: Any) -> Any:
-    def run(*arguments: Any) -> Any:
+def _after_copies(method: Any) -> Any:
+    def run(*arguments: Any, **named: Any) -> Any:
         flush()
-        return kernel(*arguments)
+        return method(*arguments, **named)
 
     return run
 
 
 def _from_numpy(field: Any, array: np.ndarray) -> None:
-    WAITING.append((field, np.ascontiguousarray(array), True))
+    WAITING.append((field, np.array(array, order="C"), True))
 
 
 def _to_numpy(field: Any) -> np.ndarray:
     shape = field.shape
     if isinstance(field, ti.MatrixField):
         shape += (field.n,) if field.ndim == 1 else (field.n, field.m)
-    array = np.zeros(shape, to_numpy_type(field.dtype))
+    name = field.dtype.to_string()
+    type = QUANTISED.get(name[:2]) if name[2:].isdigit() else None
+    array = np.zeros(shape, type or to_numpy_type(field.dtype))
     WAITING.append((field, array, False))
     return array
 

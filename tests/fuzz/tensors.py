@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import prod
 
+from .arrays import ArrayInfo
 from .expressions import Expressions
 from .scalars import INTEGERS, SIGNED, Value, is_real, promote, width
 
@@ -204,6 +205,12 @@ class Tensors(Expressions):
             str(self.random.randrange(extent)) if self.chance(0.6) else self.small(min(depth, 1), extent).text
             for extent in shape
         )
+
+    def changed_component(self, array: ArrayInfo) -> str:
+        """Return the index of a component of an array's element, to be changed."""
+        if not array.is_sparse or self.dialect.sparse_components:
+            return self.component_index(array.tensor, 1)
+        return ", ".join(str(self.random.randrange(extent)) for extent in array.tensor)
 
     def from_tensor(self, wanted: Callable[[str], bool], depth: int, exact: bool) -> Value | None:
         """Return a number taken from a vector or a matrix."""

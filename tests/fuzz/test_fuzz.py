@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fuzz.comparing import difference
+from fuzz.other_forms import unfolded
 from fuzz.program import Program
 from fuzz.reducing import has_new_parallel_loop, reduce
 
@@ -46,6 +47,24 @@ def test_random_programs_compute_what_the_interpreter_does(target: str, full: bo
         expected = results(path, "python")
         options = {"debug": True} if target == "python" else {}
         assert difference(results(path, target, **options), expected) is None, f"python -m fuzz --show {seed}"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_program_whose_literals_cannot_be_folded_computes_the_same(tmp_path: Path) -> None:
+    """Else it would excuse a mismatch with Taichi that is ours."""
+    for seed in (0, 1):
+        path, other = tmp_path / f"program_{seed}.py", tmp_path / f"unfolded_{seed}.py"
+        text = Program(seed, "taichi").text()
+        path.write_text(text)
+        other.write_text(unfolded(text))
+        assert difference(results(other, "python"), results(path, "python")) is None
+
+
+def test_literals_cannot_be_folded_wherever_they_stand() -> None:
+    text = "import shadesmith as ti\n\n@ti.kernel\ndef f():\n    x, y = 1, ti.cast(-7, ti.i32) // 2 in (3, 4)\n"
+    assert unfolded(text).splitlines()[-1].strip() == (
+        "x, y = (1 + Z, ti.cast(-(7 + Z), ti.i32) // (2 + Z) in (3, 4))".replace("Z", "zero_of_the_fuzzer[None]")
+    )
 
 
 @pytest.mark.filterwarnings("ignore")

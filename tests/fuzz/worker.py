@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+WITHOUT_OPTIMISATIONS = {"advanced_optimization": False, "cfg_optimization": False, "opt_level": 0}
+"""Of Taichi."""
 OPTIONS: dict[str, dict[str, Any]] = {
     "python": {"arch": "python"},
     "plain": {"arch": "python"},
@@ -31,10 +33,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "emulated": {"arch": "cuda"},
     "emulated3": {"arch": "cuda"},
     "taichi": {"arch": "cpu"},
-    "taichi0": {"arch": "cpu", "advanced_optimization": False, "cfg_optimization": False, "opt_level": 0},
+    "taichi_unfolded": {"arch": "cpu"},
+    "taichi0": {"arch": "cpu", **WITHOUT_OPTIMISATIONS},
+    "taichi0_unfolded": {"arch": "cpu", **WITHOUT_OPTIMISATIONS},
 }
-"""Options of `ti.init`, by target. plain: no pass that is not needed. taichi0: Taichi without its optimisations.
-checked: raises at what no program may do. emulated: emitted CUDA C on the host, with checks; emulated3: with -O3, without.
+"""Options of `ti.init`, by target. plain: no pass that is not needed. taichi0: Taichi without its optimisations;
+*_unfolded: with programs whose literals it cannot fold. checked: raises at what no program may do.
+emulated: emitted CUDA C on the host, with checks; emulated3: with -O3, without.
 vulkan_respelled: shaders in another spelling."""
 INTEGERS_OF_GLSL = {
     "i8": "int8_t", "u8": "uint8_t", "i16": "int16_t", "u16": "uint16_t",
@@ -172,7 +177,7 @@ def after_copies(module: Any) -> Any:
     """Run a program whose fields are copied all at once."""
     import taichi_transfers
 
-    taichi_transfers.batched(module)
+    taichi_transfers.forget()
     results = module.run()
     taichi_transfers.flush()
     return results

@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from .other_forms import unfolded
+
 HERE = Path(__file__).parent
 PACKAGE = HERE.parents[1]
 """The folder that is the package shadesmith."""
@@ -35,7 +37,7 @@ class Worker:
         if self.process is None:
             self.start()
         path = self.folder / f"{self.target}_{next(NUMBERS)}.py"
-        path.write_text(text.replace(FLOOR, "import taichi as ti") if self.target.startswith("taichi") else text)
+        path.write_text(self.written(text))
         process = self.process
         assert process is not None and process.stdin is not None
         process.stdin.write(f"{path}\n".encode())
@@ -43,6 +45,12 @@ class Worker:
         result = self.receive(self.seconds)
         path.unlink()
         return result
+
+    def written(self, text: str) -> str:
+        """Return the program as this target runs it."""
+        if not self.target.startswith("taichi"):
+            return text
+        return (unfolded(text) if self.target.endswith("_unfolded") else text).replace(FLOOR, "import taichi as ti")
 
     def start(self) -> None:
         """Start the process."""
