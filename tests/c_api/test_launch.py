@@ -66,6 +66,30 @@ def test_ranges_from_arguments(runtime, archive, begin, end):
     assert runtime.read(memory, expected.nbytes) == expected.tobytes()
 
 
+@pytest.mark.parametrize("n", [0, 1, 3, 1023, 1024, 1027])
+def test_rows_that_the_launch_puts_together(runtime, archive, n):
+    """From 2^20 iterations on a thread takes four rows: the C runtime counts them as Python's launches do."""
+
+    @ti.kernel
+    def multiply(
+        a: ti.types.ndarray(dtype=ti.i32, ndim=2),
+        b: ti.types.ndarray(dtype=ti.i32, ndim=2),
+        c: ti.types.ndarray(dtype=ti.i32, ndim=2),
+    ):
+        for i, j in c:
+            s = 0
+            for k in range(a.shape[1]):
+                s += a[i, k] * b[k, j]
+            c[i, j] = s + c[i, j]
+
+    kernel = runtime.kernel(runtime.load(archive({"multiply": multiply})), "multiply")
+    random = np.random.default_rng(n)
+    a, b, c = (random.integers(-9, 9, shape).astype(np.int32) for shape in ((n, 2), (2, 1024), (n, 1024)))
+    made = [runtime.array(given, "i32") for given in (a, b, c)]
+    runtime.launch(kernel, *(argument for _, argument in made))
+    assert runtime.read(made[2][0], c.nbytes) == (a @ b + c).astype(np.int32).tobytes()
+
+
 @pytest.mark.parametrize("divisor", [3, 0, -3])
 def test_bounds_are_divided_as_on_devices(runtime, archive, divisor):
     @ti.kernel
