@@ -14,7 +14,7 @@ from .nodes import Block, Remark, Statement, walk, walk_blocks
 from .snodes import Node, Tree
 from .statements import Array, GlobalPtr, If, Operation, Parameter, RangeFor, Temporary
 from .textures import Texture
-from .types import Scalar, Struct, Type
+from .types import Scalar, Struct, Type, scalars_of
 
 Kinds = set[object]
 """Classes of statements and of their types, names of operations, and `DERIVATIVE`: passes look for few of them, and
@@ -223,6 +223,12 @@ def kinds_in(kernel: Kernel) -> Kinds:
             kinds.update([statement.type.__class__ for statement in statements])
             kinds.update([statement.op for statement in statements if statement.__class__ is Operation])
     return kinds
+
+
+def scalars_in(kernel: Kernel) -> set[Scalar]:
+    """Return the scalar types of all values of a kernel, and those of the elements and members of its values."""
+    types = {statement.type for statement in statements_in(kernel)}
+    return {scalar for type in types if type is not None for scalar in scalars_of(type)}
 
 
 def arrays_in(kernel: Kernel) -> set[Array]:

@@ -148,18 +148,21 @@ def _repeats(python: str, code: Sequence[str], types: frozenset[str]) -> bool:
     source = code[0] if len(code) == 1 else " ".join(code)
     declared = DECLARED_TYPE.match(source)
     words = _words(source if declared is None else source[declared.end() :], KEYWORDS)
-    if None not in map(_value, given ^ words) and set(map(_value, given - words)) == set(map(_value, words - given)):
+    names, numbers = _names_and_numbers(given - words)
+    others, printed_numbers = _names_and_numbers(words - given)
+    if numbers != printed_numbers:  # beyond those that both have
+        common = _names_and_numbers(given & words)[1]
+        if source.startswith("for ("):
+            printed_numbers -= {0.0, 1.0} - numbers - common
+        if numbers - common != printed_numbers - common:
+            return False
+    if not names and not others:
         return True  # most: they differ in the suffixes of numbers
-    names, numbers = _names_and_numbers(given)
-    printed, printed_numbers = _names_and_numbers(words)
-    others = printed - names
-    if others:
-        members = _members(python) if "." in python else {}
-        printed &= names
-        printed.update(*[_in_python(name, names, members) for name in others])
-    if source.startswith("for ("):
-        printed_numbers -= {0.0, 1.0} - numbers
-    return numbers == printed_numbers and names - types == printed - types
+    known = _names_and_numbers(given)[0]
+    members = _members(python) if "." in python else {}
+    printed = known - names
+    printed.update(*[_in_python(name, known, members) for name in others])
+    return known - types == printed - types
 
 
 def _words(line: str, keywords: frozenset[str]) -> set[str]:

@@ -12,7 +12,7 @@ from ...errors import SourceLocation, UnsupportedError
 from ...ir.builder import Builder
 from ...ir.nodes import Statement, walk
 from ...ir.statements import AtomicOp, Const, GlobalPtr, Operation, base_pointer
-from ...ir.tasks import Kernel, statements_in
+from ...ir.tasks import Kernel, scalars_in
 from ...ir.types import SCALARS, Scalar, Tensor, Type, element_of, scalars_of
 from ..context import PassContext
 from ..rewrite import Rewriter
@@ -48,14 +48,11 @@ def legalize(kernel: Kernel, context: PassContext) -> bool:
 def _check_types(kernel: Kernel, context: PassContext) -> None:
     """Raise UnsupportedError for the first statement of a type or an atomic that the target lacks."""
     types = context.capabilities.types
-    used = {statement.type for statement in statements_in(kernel)}
+    lacks_some = any(scalar.name not in types for scalar in context.fact(scalars_in, kernel))
     has_atomics = context.may_have(kernel, (AtomicOp,))
-    lacked = {type for type in used if type is not None and _lacking(type, types) is not None}
     checked: set[tuple[str, Type | None]] = set()
-    for statement in (s for root in kernel.roots() for s in walk(root)) if lacked or has_atomics else ():
-        if lacked and statement.type in lacked and statement.type is not None:
-            lacking = _lacking(statement.type, types)
-            assert lacking is not None
+    for statement in (s for root in kernel.roots() for s in walk(root)) if lacks_some or has_atomics else ():
+        if lacks_some and statement.type is not None and (lacking := _lacking(statement.type, types)) is not None:
             raise _unsupported(lacking, statement.location, context)
         if statement.__class__ is AtomicOp and (key := (statement.op, statement.type)) not in checked:
             checked.add(key)

@@ -15,11 +15,11 @@ from math import prod
 from ...ir.functions import reachable
 from ...ir.nodes import Remark
 from ...ir.statements import RECORDS, Array
-from ...ir.tasks import Kernel, Task
+from ...ir.tasks import Kernel
 from ...ir.types import Scalar, f32, i32, u32
 from ...options import CompileOptions
 from ..context import PassContext
-from .private_sums import scattered, trip_count
+from .private_sums import is_short, scattered
 
 MOST_BYTES = 8192
 """Of the copies of a block: so many of them that all threads of an SM still run at once."""
@@ -40,8 +40,10 @@ def block_sums(kernel: Kernel, context: PassContext) -> bool:
     if any(isinstance(s, RECORDS) for root in kernel.roots() for s in reachable(root)):
         return False  # a failed check ends a thread before it comes to the barrier
     for task in kernel.tasks:
+        if is_short(task, FEWEST_ITERATIONS):
+            continue
         found = {array: atomics for array, atomics in scattered(task).items() if _is_suitable(array, context)}
-        if found and _is_worth_copies(task, list(found)):
+        if found and sum(prod(array.shape or ()) * array.element.size_bytes for array in found) <= MOST_BYTES:
             task.block_sums = list(found)
             if task.loop and task.loop.block_dim is None and options.block_dim == CompileOptions().block_dim:
                 has_floats = any(array.element == f32 for array in found)
@@ -62,11 +64,3 @@ def _is_suitable(array: Array, context: PassContext) -> bool:
 def _adds_floats(context: PassContext) -> bool:
     add = ("f32", "add")
     return add in context.capabilities.shared_atomics and add in context.capabilities.atomics
-
-
-def _is_worth_copies(task: Task, arrays: list[Array]) -> bool:
-    assert task.loop is not None
-    iterations = trip_count(task.loop)
-    if iterations is not None and iterations < FEWEST_ITERATIONS:
-        return False
-    return sum(prod(array.shape or ()) * array.element.size_bytes for array in arrays) <= MOST_BYTES

@@ -167,9 +167,12 @@ def _disjoint_groups(array: Array, pointers: list[GlobalPtr]) -> list[list[Globa
     """
     if array.clamped:
         return [pointers]
+    first = [_uniform_base(base) for base, _ in split_indices(pointers[0])]
+    axes = [axis for axis, base in enumerate(first) if base is not None]
+    if not axes:
+        return [pointers]
     split = {pointer: split_indices(pointer) for pointer in pointers}
-    axes = [k for k in range(array.ndim) if len({_uniform_base(split[pointer][k][0]) for pointer in pointers}) == 1]
-    axes = [k for k in axes if _uniform_base(split[pointers[0]][k][0]) is not None]
+    axes = [axis for axis in axes if all(_uniform_base(split[pointer][axis][0]) == first[axis] for pointer in pointers)]
     groups: dict[tuple[int, ...], list[GlobalPtr]] = {}
     for pointer in pointers:
         groups.setdefault(tuple(split[pointer][k][1] for k in axes), []).append(pointer)
@@ -189,6 +192,8 @@ def _has_exclusive_axes(pointers: list[GlobalPtr], loop: RangeFor) -> bool:
     """Return whether for each axis of the loop some axis of all pointers is that index plus one constant."""
     common = _index_axes(pointers[0], loop)
     for pointer in pointers[1:]:
+        if not common:
+            break
         common &= _index_axes(pointer, loop)
     axes = len(loop.starts) if loop.cells is None else loop.cells.ndim
     return {axis for _, axis, _ in common} == set(range(axes))

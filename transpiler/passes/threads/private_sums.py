@@ -43,7 +43,7 @@ def private_sums(kernel: Kernel, context: PassContext) -> bool:
         return False
     plain: set[Statement] = set()
     for task in kernel.tasks:
-        if _is_short(task):
+        if is_short(task, FEWEST_ITERATIONS):
             continue
         found = scattered(task)
         numbers = sum(map(_numbers, found))
@@ -56,10 +56,10 @@ def private_sums(kernel: Kernel, context: PassContext) -> bool:
     return bool(plain)
 
 
-def _is_short(task: Task) -> bool:
-    """Return whether a loop is known to have too few iterations for copies."""
+def is_short(task: Task, fewest: int) -> bool:
+    """Return whether a loop is known to have fewer than so many iterations."""
     iterations = None if task.loop is None else trip_count(task.loop)
-    return iterations is not None and iterations < FEWEST_ITERATIONS
+    return iterations is not None and iterations < fewest
 
 
 def _copies(kernel: Kernel, array: Array, threads: int) -> PrivateSums:
