@@ -360,8 +360,14 @@ class ScalarArray(DenseArray):
     def __getitem__(self, key: Any) -> Any:
         # The fast path takes below 1 us: one comparison detects stale views and ended sessions alike.
         memory = self.memory
-        if type(key) is int and 0 <= key < self._extent and memory.epoch == memory.session.epoch and not memory.partial:
-            return memory.view.item(key)
+        if memory.epoch == memory.session.epoch and not memory.partial:
+            if type(key) is int:
+                if 0 <= key < self._extent:
+                    return memory.view.item(key)
+            elif type(key) is tuple and len(key) == 2 == len(self.shape) and not self._is_mapped:
+                (i, j), (rows, columns) = key, self.shape
+                if type(i) is int and type(j) is int and 0 <= i < rows and 0 <= j < columns:
+                    return memory.view.item(key)
         try:
             index = self.index_of(key)
         except SliceRequested:

@@ -125,6 +125,12 @@ def _shift(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, .
     return (type, type), type
 
 
+def _wide_shift(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
+    if any(t.bits != 64 for t in types):
+        raise RuleError("takes integers of 64 bits only")
+    return _shift(types, default_fp)
+
+
 def _compare(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
     common = common_type(types)
     return (common, common), u1
@@ -382,7 +388,7 @@ OPS: dict[str, Op] = {
         Op("biased_min", 2, _plain, np.fmin, commutative=True),
         Op("biased_max", 2, _plain, np.fmax, commutative=True),
         Op("lowest_bit", 1, _plain, lambda a: a & 1),
-        Op("wide_shl", 2, _shift, _shift_left),
+        Op("wide_shl", 2, _wide_shift, _shift_left),
         Op("rounded_half", 1, _real, lambda a: a),
         Op("normal_rsqrt", 1, _real, lambda a: type(a)(1) / np.sqrt(a)),
         Op("normal_sqrt", 1, _real, np.sqrt),

@@ -238,9 +238,9 @@ def test_the_choice_at_launch_is_in_the_source() -> None:
     for arch, unsigned in ((ti.cuda, "(uint32_t){}"), (ti.vulkan, "uint({})")):
         source = of_given.source(*given, arch=arch)
         count = " * ".join(unsigned.format(f"args.c_n{axis}") for axis in range(2))
-        assert f"int step_i = {count} >= 1048576u ? 4 : 1;" in source
-        assert f"bool many = {count} >= 1048576u;" in source and "if (many && i <= args.c_n0 - 4) {" in source
-        assert "int end_ii = many ? args.c_n0 : i + 1;" in source
+        assert f"int rows = {count} >= 1048576u ? 4 : 1;" in source
+        assert "if (rows == 4 && i <= args.c_n0 - 4) {" in source
+        assert "int end_ii = rows == 4 ? args.c_n0 : i + 1;" in source
         assert "four rows share what they load, if there are many (row_lanes)" in source
 
 

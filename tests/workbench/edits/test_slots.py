@@ -168,7 +168,8 @@ def test_alternate_launches_cost_what_launches_of_one_cost(program) -> None:
         ti.sync()
         return count
 
-    calls(one, other)
+    for _ in range(3):  # until what repeats has been recorded, once
+        calls(one, other)
     assert calls(one, other) <= max(calls(one, one), calls(other, other)) + 2
 
 

@@ -36,7 +36,8 @@ def fits_entry(language: Language, p: PrintedTask) -> bool:
     if p.task.loop is None:
         return True
     assert p.threads is not None
-    indices = {f"int {name}" for name in p.names} | {f"{language.unsigned} {INDEX}"}
+    chosen = p.entry_expressions.step_names.values()
+    indices = {f"int {name}" for name in (*p.names, *chosen)} | {f"{language.unsigned} {INDEX}"}
     is_called_once = not (p.grid.is_strided or p.task.reductions or p.task.block_sums)
     is_named = p.index == INDEX and INDEX not in p.names and indices.issuperset(p.parameters)
     return is_called_once and is_named and not ((p.prologue or p.threads.declarations) and p.shared_names)

@@ -19,8 +19,10 @@ from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import Names, bound_name
 from ..languages.common.one_line import INDENT
 from ..languages.common.symbols import Symbols
+from ..languages.common.syntax_forms import Rendered
 from ..layout.accessors import UsedMemory
 from ..layout.task_memory import Slots, memory_of
+from ..layout.trip_counts import chosen_steps
 from ..module.random_stream import task_seed
 from ..print.blocks import (
     HAS_ITERATION,
@@ -136,7 +138,8 @@ class TaskPrinter:
         kinds = {statement.__class__ for statement in inside}
         body, names, statements = self._body(task, number, kinds)
         e = statements.e
-        prologue, threads, entry, reductions = self._entry(task, number, names)
+        prologue, threads, entry, reductions = self._entry(task, number, names, e.step_names)
+        own_names = {*GENERATED, *names, *e.step_names.values()}
         parameters, arguments = _parameters(task, names, statements, threads, inside)
         parameters += self.accumulators
         by_pointer = "&" if self.language.reference_is_pointer else ""
@@ -167,7 +170,7 @@ class TaskPrinter:
             items=context.options.loads if grid.is_unrolled else 1,
             entry_expressions=entry,
             index=e.index,
-            shared_names=statements.names.given & (self.scopes[-1].given - {*GENERATED, *names}),
+            shared_names=statements.names.given & (self.scopes[-1].given - own_names),
             uses_args=e.uses_args,
             entry_uses_args=entry.uses_args,
             used=e.used.with_all([entry.used]),
@@ -210,7 +213,9 @@ class TaskPrinter:
         return printer
 
     def _body(self, task: Task, number: int, kinds: set[type[Statement]]) -> tuple[list[Line], list[str], Statements]:
-        block = Block([*task.prologue.statements, *task.body.statements])
+        chosen = chosen_steps(task)
+        before = [s for s in task.prologue.statements if s not in chosen.values()]
+        block = Block([*before, *task.body.statements])
         placement = place([(block, [])], self._is_infix)
         printer = self._statements(placement)
         printer.e.local_arrays = local_arrays(block, placement, self.language)
@@ -224,6 +229,9 @@ class TaskPrinter:
                 names.append(declare_axis(printer.names, task.loop, axis))
                 printer.e.loop_names[task.loop, axis] = names[axis]
             printer.e.index = printer.names.declare("index")
+            for key, step in chosen.items():
+                name = printer.e.step_names[key] = printer.names.declare(step.hint or "step")
+                printer.e.rendered[step] = Rendered(name)
             printer.commented.add((task.loop.location.file, task.loop.location.line))
         self.accumulators = declare_accumulators(printer, task)
         printer.e.block_size = self.context.block_size(task) if task.loop is not None else ""
@@ -277,7 +285,7 @@ class TaskPrinter:
         return LaneForm(size, names[-1], first, name, [*parameters, f"int {name}"])
 
     def _entry(
-        self, task: Task, number: int, names: list[str]
+        self, task: Task, number: int, names: list[str], steps: dict[tuple[Statement, int], str]
     ) -> tuple[list[str], Threads | None, Expressions, Reductions]:
         """Print what the entry computes before its loop; return the lines, the threads, what the lines use,
         and what follows the loop.
@@ -288,8 +296,10 @@ class TaskPrinter:
         printer = self._statements(place(roots, self._is_infix))
         generated = [] if self.language.nested_loops else GENERATED
         parts = [] if task.loop is None else part_names(task.loop, names)
-        bounds_of = [bound_name(prefix, name) for name in names for prefix in ("end", "extent", "step")]
-        for name in [*names, *parts, *generated, *bounds_of, *((OWN,) if task.private or task.block_sums else ())]:
+        bounds_of = [bound_name(prefix, name) for name in names for prefix in ("end", "extent")]
+        printer.e.step_names = steps
+        own = [OWN] if task.private or task.block_sums else []
+        for name in [*names, *steps.values(), *parts, *generated, *bounds_of, *own]:
             printer.names.declare(name)  # local variables of the entry, as are those of the prologue
         printer.comments = False
         reductions = name_accumulators(printer, task)
@@ -333,10 +343,12 @@ def _parameters(
     unsigned = e.name_of_type(u32) if takes_index and loop is not None else ""
     used = [k for k in range(len(names)) if loop is not None and (loop, k) in e.indices_used]
     parameters = [f"int {names[k]}" for k in used] + ([f"{unsigned} {e.index}"] if takes_index and threads else [])
+    parameters += [f"int {step}" for step in e.step_names.values()]
     if task.lane_loops:
         used = [k for k in used if k != len(names) - 1] + [len(names) - 1]
         parameters = [*(f"int {names[k]}" for k in used[:-1]), *e.lanes.parameters]
     arguments = [*(threads.indices[k] for k in used), *([threads.linear] if takes_index else [])] if threads else []
+    arguments += e.step_names.values()
     block: BlockForm | None = e.block
     if block is None:
         return parameters, arguments

@@ -12,6 +12,7 @@ from ...errors import TaichiTypeError
 from ...ir.functions import Call, Function
 from ...ir.nodes import Block, Statement, blocks
 from ...ir.statements import ArgLoad, ArrayShape, Cast, Const, IfExp, Operation, RangeFor, repeats
+from ...ir.tasks import Task
 from ...ir.types import Scalar, Type
 from ...options import MAX_ITERATIONS
 from ..module.interface import Expression, LoopIndices
@@ -77,6 +78,14 @@ def extent_on_host(layout: Layout, loop: RangeFor, axis: int) -> Expression | No
 def has_constant_step(loop: RangeFor, axis: int) -> bool:
     """Return whether the step of a loop is constant along an axis, not one that the launch chooses (`row_lanes`)."""
     return isinstance(loop.steps[axis], Const)
+
+
+def chosen_steps(task: Task) -> dict[tuple[Statement, int], Statement]:
+    """Return the steps of the loop of a task that the launch chooses, by loop and axis."""
+    loop = task.loop
+    if loop is None:
+        return {}
+    return {(loop, axis): step for axis, step in enumerate(loop.steps) if not has_constant_step(loop, axis)}
 
 
 def step_of(loop: RangeFor, axis: int) -> int:

@@ -81,7 +81,10 @@ LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
 
 
 class Expressions:
-    """The rendered values of one function. loop_names: of the indices of loops, by loop and axis."""
+    """The rendered values of one function. loop_names: of the indices of loops, by loop and axis.
+
+    step_names: of the steps that the launch chooses.
+    """
 
     def __init__(self, target: Target, layout: Layout) -> None:
         self.target, self.language, self.layout = target, target.language, layout
@@ -89,6 +92,7 @@ class Expressions:
         self.helpers: dict[str, None] = {}
         self.names_of_types: dict[Type, str] = {}
         self.loop_names: dict[tuple[Statement, int], str] = {}
+        self.step_names: dict[tuple[Statement, int], str] = {}
         self.indices_used: set[tuple[Statement, int]] = set()
         self.used = UsedMemory()
         self.structs_used: dict[Struct, None] = {}

@@ -296,7 +296,7 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
 
 def _chosen_extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: list[str]) -> str:
     """Return the trip count along an axis from 0 with a step that the launch chooses, 1 if the end is 0."""
-    step, extent = bound_name("step", name), bound_name("extent", name)
+    step, extent = e.step_names[loop, axis], bound_name("extent", name)
     declarations.append(f"int {step} = {bound(e, loop.steps[axis]).source};")
     e.rendered[loop.steps[axis]] = Rendered(step)
     text = f"({_inside(bound(e, loop.ends[axis]), ADD)} - 1) / {step} + 1"

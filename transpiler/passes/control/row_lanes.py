@@ -20,7 +20,7 @@ last axis and not on the rows: these are shared. Others depend on the rows and n
 of a warp load one element. Iterations of a parallel loop are independent, so overlapping arrays are no obstacle.
 
 Few iterations keep a thread each. How many there are over ndarrays only the launch knows, so their loops have the step
-`many ? 4 : 1`, by which the host counts threads, too.
+`rows = many ? 4 : 1`, by which the host counts threads, too.
 """
 
 from __future__ import annotations
@@ -233,6 +233,7 @@ def _join_rows(task: Task, plan: Plan, comments: bool) -> None:
     rows: Statement = before.const(ROWS)
     if not plan.is_certain:
         rows = before.op("select", _has_many(before, plan), rows, before.const(1))
+        rows.hint = "rows"
     loop.steps[plan.axis] = rows
     task.lanes = ROWS
     single = Block(list(task.body))
@@ -247,12 +248,13 @@ def _join_rows(task: Task, plan: Plan, comments: bool) -> None:
         task.body.statements += joined.statements
         return
     rest = Block()
-    many = None if plan.is_certain else _has_many(builder, plan)
     limit = builder.op("sub", builder.again(end), builder.const(ROWS))
     is_whole = builder.op("le", _row(builder, plan, 0), limit)
-    builder.add(If(is_whole if many is None else builder.op("logical_and", many, is_whole), joined, rest))
+    if not plan.is_certain:
+        is_whole = builder.op("logical_and", builder.op("eq", rows, builder.const(ROWS)), is_whole)
+    builder.add(If(is_whole, joined, rest))
     with builder.into(rest):
-        _add_rest(builder, plan, single, many)
+        _add_rest(builder, plan, single, rows)
 
 
 def _has_many(builder: Builder, plan: Plan) -> Statement:
@@ -263,9 +265,7 @@ def _has_many(builder: Builder, plan: Plan) -> Statement:
         last = builder.cast(builder.again(end), u32)
         factors.append(last if is_const(start, 0) else builder.op("sub", last, builder.cast(builder.again(start), u32)))
     count = reduce(lambda a, b: builder.op("mul", a, b), factors)
-    many = builder.op("ge", count, builder.const(FEW, u32))
-    many.hint = "many"
-    return many
+    return builder.op("ge", count, builder.const(FEW, u32))
 
 
 def _row(builder: Builder, plan: Plan, by: int) -> Statement:
@@ -348,23 +348,23 @@ class _JoinedBody:
                 self.statement(builder, statement)
 
 
-def _add_rest(builder: Builder, plan: Plan, single: Block, many: Statement | None) -> None:
+def _add_rest(builder: Builder, plan: Plan, single: Block, rows: Statement) -> None:
     """Add a loop over the rows that are too few to run together: one, unless there are many iterations."""
     name = plan.loop.names[plan.axis] if len(plan.loop.names) == len(plan.loop.starts) else "i"
     own = name * 2 if len(name) == 1 else f"each_{name}"
     if own in {statement.name for statement in walk(single)}:
         own = f"each_{name}"
     end = builder.again(plan.loop.ends[plan.axis])
-    if many is not None:
-        end = builder.op("select", many, end, _row(builder, plan, 1))
+    if not plan.is_certain:
+        end = builder.op("select", builder.op("eq", rows, builder.const(ROWS)), end, _row(builder, plan, 1))
     rest = RangeFor([_row(builder, plan, 0)], [end], [builder.const(1)], [own], location=plan.loop.location)
     rest.unroll_count = 1
     builder.add(rest)
     with builder.into(rest.body):
         index = builder.add(LoopIndex(rest, 0, type=i32))
-    rows = [s for s in walk(single) if isinstance(s, LoopIndex) and s.loop is plan.loop and s.axis == plan.axis]
-    mapping: dict[Statement, Statement] = dict.fromkeys(rows, index)
-    copied = clone_block(Block([statement for statement in single if statement not in rows]), mapping)
+    replaced = [s for s in walk(single) if isinstance(s, LoopIndex) and s.loop is plan.loop and s.axis == plan.axis]
+    mapping: dict[Statement, Statement] = dict.fromkeys(replaced, index)
+    copied = clone_block(Block([statement for statement in single if statement not in replaced]), mapping)
     for statement in walk(copied):
         if isinstance(statement, LoopIndex) and isinstance(loop := mapping.get(statement.loop), RangeFor):
             statement.loop = loop

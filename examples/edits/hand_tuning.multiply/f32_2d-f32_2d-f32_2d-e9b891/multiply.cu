@@ -1,6 +1,6 @@
-// shadesmith 0.1.0, cuda ec79633e, hand_tuning.py:28:
+// shadesmith 0.1.0, cuda 7a456bed, hand_tuning.py:28:
 // multiply(a: ndarray[f32, 2], b: ndarray[f32, 2], c: ndarray[f32, 2])
-// @base 6725d5c156455535  digest of the generated source that was edited; keep this line
+// @base 169aa69cbf9e9bb4  digest of the generated source that was edited; keep this line
 
 #define BLOCK 256
 #define ITEMS 64  // results that a thread computes: 8 x 8
