@@ -160,3 +160,70 @@ def test_more_rows_than_their_threads_can_be_counted():
 
     assert "(shared_rows)" in text(sums, 2**29 - 1, Numbers, Numbers, Numbers)
     assert "(shared_rows)" not in text(sums, 2**29, Numbers, Numbers, Numbers)
+
+
+Plane = ti.types.ndarray(ti.f32, 2)
+
+
+@ti.kernel
+def rows_of_arrays(a: Plane, x: Floats, least: Floats, y: Floats):
+    for i in range(a.shape[0]):
+        s, low = 1.0, 100.0
+        for k in range(1, a.shape[1]):
+            s += a[i, k] * x[k]
+            low = ti.min(low, a[i, k])
+        y[i] = s
+        least[i] = low
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(0, 5), (1, 1), (7, 2), (33, 9), (5, 200)])
+def test_rows_of_ndarrays(target, rows, columns):
+    random = np.random.default_rng(columns)
+    a = random.integers(0, 9, (rows, columns)).astype(np.float32)
+    x, y, least = (np.arange(columns) % 5).astype(np.float32), np.zeros(rows, np.float32), np.zeros(rows, np.float32)
+    rows_of_arrays(a, x, least, y)
+    assert np.array_equal(y, 1 + a[:, 1:] @ x[1:])
+    assert np.array_equal(least, np.min(a[:, 1:], axis=1, initial=100))
+
+
+@pytest.mark.parametrize("length", [15, 16, 37, 64, 300])
+def test_rows_of_fields(target, length):
+    a, b, c = ti.field(ti.i32, (6, length)), ti.field(ti.i32, (11, length)), ti.field(ti.i32, (6, 11))
+    left, right = (np.arange(count * length).reshape(count, length) % 23 for count in (6, 11))
+    a.from_numpy(left.astype(np.int32))
+    b.from_numpy(right.astype(np.int32))
+
+    @ti.kernel
+    def product():
+        for i, j in c:
+            s = 0
+            for k in range(length):
+                s += a[i, k] * b[j, k]
+            c[i, j] = s
+
+    product()
+    assert np.array_equal(c.to_numpy(), left @ right.T)
+
+
+def test_threads_of_a_row():
+    """A thread has four elements of a row or more, and a row a warp at most; columns are read together already."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+
+    @ti.kernel
+    def product(transposed: ti.template(), a: ti.template(), b: ti.template(), c: ti.template()):
+        for i, j in c:
+            s = 0.0
+            for k in range(a.shape[1]):
+                s += a[i, k] * (b[j, k] if ti.static(transposed) else b[k, j])
+            c[i, j] = s
+
+    for length, threads in ((15, 0), (16, 4), (63, 8), (64, 16), (128, 32), (4096, 32)):
+        square = [ti.field(ti.f32, (length, length)) for _ in range(3)]
+        source = product.source(True, *square, arch=ti.cuda)
+        assert source.count("(shared_rows)") == (threads > 0)
+        assert threads == 0 or f"k += {threads})" in source
+        assert "(shared_rows)" not in product.source(False, *square, arch=ti.cuda)
+    given = [ti.ndarray(ti.f32, shape) for shape in ((4, 4), 4, 4, 4)]
+    assert "k < args.a_n1; k += 8" in rows_of_arrays.source(*given, arch=ti.cuda)
+    columns = ti.field(ti.f32, (64, 64), order="ji")
+    assert "(shared_rows)" not in product.source(True, columns, columns, square[0], arch=ti.cuda)

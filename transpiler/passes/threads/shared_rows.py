@@ -1,4 +1,4 @@
-"""Lets four threads share a loop over a row whose bounds are read from memory, as in a product with a sparse matrix.
+"""Lets several threads share a loop over a row of a matrix, where each would have one of its own.
 
     for i {                                       for i, lane in (0 .. n, 0 .. 4) {
         s = 0                                         s = 0
@@ -11,7 +11,13 @@
 
 A thread that walks a row of its own reads one element of each line of a cache at a time, and as many threads as a GPU
 runs evict the lines of each other: 2^21 rows of 27 entries took an H200 .27 ms, .17 with four threads a row, which read
-neighbours together. The order of a sum differs from Python's, so sums of floats need `fast_math`.
+neighbours together. Rows whose bounds are read from memory, as those of a sparse matrix, get four threads each.
+
+Rows of arrays, `s += a[i, k]`, get as many as leave each four elements, up to a warp; where their length is not known,
+eight, which read 32 bytes of f32 together, what a GPU loads at once. A loop that also loads elements whose last index
+is one of the iteration's stays: there neighbouring threads read neighbours already.
+
+The order of a sum differs from Python's, so sums of floats need `fast_math`.
 """
 
 from __future__ import annotations
@@ -23,6 +29,7 @@ from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Remark, Statement, operands, walk
 from ...ir.statements import (
     Alloca,
+    ArrayShape,
     AtomicOp,
     Break,
     Const,
@@ -47,9 +54,13 @@ from ...options import MAX_ITERATIONS
 from ..analysis.queries import is_index_of
 from ..context import PassContext
 from .block_tiles import may_synchronize
+from .overlap_loads import is_plain_field
 
 LANES = 4
-"""Threads of a row: rows of finite differences have 5 to 27 entries, and two threads are as fast as four."""
+"""Threads of a sparse row: those of finite differences have 5 to 27 entries, and two threads are as fast as four."""
+LANES_OF_UNKNOWN, MOST_LANES = 8, 32
+"""Threads of a row of an array, of unknown length and at most."""
+WORDS = {4: "four", 8: "eight"}
 JOINED = {"add": "add", "sub": "add", "min": "min", "max": "max"}
 """Operations of accumulators, and what joins those of the threads."""
 
@@ -57,28 +68,28 @@ JOINED = {"add": "add", "sub": "add", "min": "min", "max": "max"}
 def shared_rows(kernel: Kernel, context: PassContext) -> bool:
     """Share such loops of GPUs among the threads of a subgroup."""
     capabilities = context.capabilities
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or (capabilities.subgroup_size or 0) < LANES:
+    most = min(capabilities.subgroup_size or 0, MOST_LANES)
+    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or most < LANES:
         return False
     if "shuffle" not in capabilities.subgroup_features or context.options.deterministic:
         return False
     changed = False
     for task in kernel.tasks:
         row = _row_of(task)
-        if row is None:
+        lanes = 0 if row is None or task.loop is None else _lanes_of(row, task.loop, most)
+        if row is None or not lanes:
             continue
         joined = _accumulators(task, row, context.options.fast_math)
         if joined:
-            _share(task, row, joined, context.options.why_comments)
+            _share(task, row, lanes, joined, context.options.why_comments)
             changed = True
     return changed
 
 
 def _row_of(task: Task) -> RangeFor | None:
-    """Return the only loop in the iterations of a task, if its bounds and elements are read from memory."""
+    """Return the only loop in the iterations of a task, if several threads may run it."""
     loop = task.loop
     if loop is None or loop.order or loop.cells is not None or task.private or task.tile or task.block_dim % 32:
-        return None
-    if _most_rows(loop) * LANES > MAX_ITERATIONS:
         return None
     loops = [s for s in walk(task.body) if repeats(s)]
     if len(loops) != 1 or loops[0] not in task.body.statements or not may_synchronize(task):
@@ -86,13 +97,46 @@ def _row_of(task: Task) -> RangeFor | None:
     row = loops[0]
     if not isinstance(row, RangeFor) or len(row.starts) != 1 or not is_const(row.steps[0], 1) or row.unroll_count:
         return None
-    if row.starts[0].type != i32 or not all(_is_read(bound, loop) for bound in (*row.starts, *row.ends)):
-        return None
-    pointers = [s.pointer for s in walk(row.body) if isinstance(s, GlobalLoad)]
-    own = [p for p in pointers if isinstance(p, GlobalPtr) and len(p.indices) == 1 and is_index_of(p.indices[0], row)]
     before = task.body.statements[: task.body.statements.index(row)]
     has_effect = any(isinstance(s, (GlobalStore, AtomicOp, Call)) for first in before for s in walk(Block([first])))
-    return row if own and not has_effect else None
+    return None if has_effect or row.starts[0].type != i32 else row
+
+
+def _lanes_of(row: RangeFor, loop: RangeFor, most: int) -> int:
+    """Return how many threads should share a row, 0 if a thread should have it alone."""
+    pointers = [base_pointer(s.pointer) for s in walk(row.body) if isinstance(s, GlobalLoad)]
+    elements = [pointer for pointer in pointers if isinstance(pointer, GlobalPtr)]
+    if all(_is_read(bound, loop) for bound in (*row.starts, *row.ends)):
+        is_own = any(len(p.indices) == 1 and is_index_of(p.indices[0], row) for p in elements)
+        lanes = LANES if is_own else 0
+    elif any(_is_in_row_of(pointer, row, loop) for pointer in elements) and not any(
+        _is_made_of(pointer.indices[-1], loop) for pointer in elements if pointer.indices
+    ):
+        lanes = _lanes_of_length(row, most)
+    else:
+        lanes = 0
+    return lanes if _most_rows(loop) * lanes <= MAX_ITERATIONS else 0
+
+
+def _is_in_row_of(pointer: GlobalPtr, row: RangeFor, loop: RangeFor) -> bool:
+    """Return whether an element is in a row of its own of each iteration: neighbours are those of the next `row`."""
+    if pointer.array.shape is not None and not is_plain_field(pointer.array):
+        return False
+    before, last = pointer.indices[:-1], pointer.indices[-1:]
+    return any(is_index_of(index, row) for index in last) and any(_is_made_of(index, loop) for index in before)
+
+
+def _lanes_of_length(row: RangeFor, most: int) -> int:
+    """Return the threads of a row of an array, each of which has four elements if the length is known; 0 for none."""
+    start, end = row.starts[0], row.ends[0]
+    if not isinstance(start, Const) or int(start.value) < 0:
+        return 0
+    if not isinstance(end, Const):
+        return min(most, LANES_OF_UNKNOWN) if isinstance(end, ArrayShape) else 0
+    lanes, length = most, int(end.value) - int(start.value)
+    while lanes >= LANES and lanes * 4 > length:
+        lanes //= 2
+    return lanes if lanes >= LANES else 0
 
 
 def _most_rows(loop: RangeFor) -> int:
@@ -110,6 +154,13 @@ def _is_read(bound: Statement, loop: RangeFor) -> bool:
         base = base_pointer(bound.pointer)
         return isinstance(base, GlobalPtr) and any(_depends(index, loop) for index in base.indices)
     return isinstance(bound, Operation) and any(_is_read(operand, loop) for operand in bound.operands)
+
+
+def _is_made_of(value: Statement, loop: RangeFor) -> bool:
+    """Return whether indices of a loop are in a value, without what it loads."""
+    if isinstance(value, GlobalLoad):
+        return False
+    return is_index_of(value, loop) or any(_is_made_of(operand, loop) for operand in operands(value))
 
 
 def _depends(value: Statement, loop: RangeFor) -> bool:
@@ -151,13 +202,13 @@ def _joining(store: LocalStore, fast_math: bool) -> str | None:
     return JOINED[value.op] if isinstance(first, LocalLoad) and first.pointer is store.pointer else None
 
 
-def _share(task: Task, row: RangeFor, joined: dict[Alloca, str], comments: bool) -> None:
-    """Give each iteration of a task `LANES` threads."""
+def _share(task: Task, row: RangeFor, lanes: int, joined: dict[Alloca, str], comments: bool) -> None:
+    """Give each iteration of a task several threads."""
     loop = task.loop
     assert loop is not None
     position = task.body.statements.index(row)
     before, after = task.body.statements[:position], task.body.statements[position + 1 :]
-    _add_axis(task, loop)
+    _add_axis(task, loop, lanes)
     builder = Builder(Block(list(before)), row.location)
     lane = builder.add(LoopIndex(loop, len(loop.starts) - 1, type=i32, name=loop.names[-1]))
     for variable, op in joined.items():
@@ -166,14 +217,11 @@ def _share(task: Task, row: RangeFor, joined: dict[Alloca, str], comments: bool)
             first = builder.add(If(builder.op("gt", lane, builder.const(0))))
             with builder.into(first.then):
                 builder.add(LocalStore(variable, builder.const(0, variable.type)))
-    is_any = builder.op("lt", row.starts[0], row.ends[0])  # else the sum may wrap: a row from INT_MAX to 0 is empty
-    row.starts = [builder.op("add", row.starts[0], lane)]
-    row.steps = [builder.const(LANES)]
+    _stride(builder, row, lane, lanes)
     if comments:
-        note = "four threads share a row and read neighbours together (shared_rows)"
-        row.remarks = (Remark(note, "above"), *row.remarks)
-    builder.add(If(is_any)).then.statements.append(row)
-    distances = [distance for distance in (16, 8, 4, 2, 1) if distance < LANES]
+        note = f"{WORDS.get(lanes, lanes)} threads share a row and read neighbours together (shared_rows)"
+        row.remarks = (Remark(note, "above", row.location), *row.remarks)
+    distances = [distance for distance in (16, 8, 4, 2, 1) if distance < lanes]
     for variable, op in joined.items():
         for distance in distances:
             own = builder.add(LocalLoad(variable, type=variable.type))
@@ -182,6 +230,19 @@ def _share(task: Task, row: RangeFor, joined: dict[Alloca, str], comments: bool)
     rest = builder.add(If(builder.op("eq", lane, builder.const(0))))
     rest.then.statements += after
     task.body.statements = builder.block.statements
+
+
+def _stride(builder: Builder, row: RangeFor, lane: Statement, lanes: int) -> None:
+    """Add the loop over a row, of which each thread takes every `lanes`th element."""
+    start = row.starts[0]
+    row.steps = [builder.const(lanes)]
+    if isinstance(start, Const):
+        row.starts = [lane if start.value == 0 else builder.op("add", start, lane)]
+        builder.add(row)
+        return
+    is_any = builder.op("lt", start, row.ends[0])  # else the sum may wrap: a row from INT_MAX to 0 is empty
+    row.starts = [builder.op("add", start, lane)]
+    builder.add(If(is_any)).then.statements.append(row)
 
 
 def _starts_with_zero(before: list[Statement], variable: Alloca) -> bool:
@@ -194,9 +255,9 @@ def _starts_with_zero(before: list[Statement], variable: Alloca) -> bool:
     return stores[-1] in before and isinstance(stores[-1].value, Const) and stores[-1].value.value == 0
 
 
-def _add_axis(task: Task, loop: RangeFor) -> None:
-    """Add an axis of `LANES` to a parallel loop, the fastest."""
-    bounds = [Const(value, type=i32, location=loop.location) for value in (0, LANES, 1)]
+def _add_axis(task: Task, loop: RangeFor, lanes: int) -> None:
+    """Add an axis of so many threads to a parallel loop, the fastest."""
+    bounds = [Const(value, type=i32, location=loop.location) for value in (0, lanes, 1)]
     task.prologue.statements += bounds
     for values, bound in zip((loop.starts, loop.ends, loop.steps), bounds, strict=True):
         values.append(bound)
