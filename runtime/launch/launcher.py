@@ -212,7 +212,7 @@ class _LauncherSource:
             lines.append("s = stream()")
         work = self._by_value() + self._arrays(has_stream)
         if not self.packs_once:
-            work += [f"v{k} = {self._member(member)}" for k, member in enumerate(self.members)]
+            work += [f"v{k} = {self._member(member)}" for k, member in enumerate(self.members) if not self._is_given(k)]
         start = self._start(", s" if has_stream else "")
         work += _held("lock", start) if self.locks else start
         if hooks.after is not None:
@@ -240,7 +240,7 @@ class _LauncherSource:
         counts = [self._count(task) for task in self.module.tasks]
         names = [expression if bounded else f"c{index}" for index, (expression, bounded) in enumerate(counts)]
         numbers = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
-        values = ", ".join(f"v{k}" for k in range(len(self.members)))
+        values = ", ".join(map(self._value, range(len(self.members))))
         checks = self._textures() + self._checks(counts)
         if self.inlined is not None:
             lines = self._inlined(values, checks, names[0])
@@ -255,20 +255,19 @@ class _LauncherSource:
     def _inlined(self, values: str, checks: Sequence[str], count: str) -> list[str]:
         """Return the lines of a launch that contains those of `submit`; one that fails loses its argument block."""
         assert self.inlined is not None
-        counted = [] if count == "c0" else [f"c0 = {count}"]
-        before, lines = self.inlined.before, self.inlined.lines
+        counted = [*checks, *([] if count == "c0" else [f"c0 = {count}"])]
         take = ["try: taken = take()", "except IndexError: taken = new_block()"]
-        if self.inlined.repeats and self.packs_once:
-            launched = self.inlined.repeated("c0", "None", ["block = arguments", *lines])
-            return [*checks, *counted, *before, *launched]
         if self.inlined.repeats:
-            copied = [*take, "taken[3][:] = packed", "block = taken[1]", *lines, "give(taken)"]
-            launched = self.inlined.repeated("(c0, packed)", "packed", copied)
-            return [*self._packed(f"packed = pack({values})"), *checks, *counted, *before, *launched]
+            packed = [] if self.packs_once else self._packed(f"packed = pack({values})")
+            own = [*take, "taken[3][:] = packed", "block = taken[1]"]
+            own, end = (["block = arguments"], []) if self.packs_once else (own, ["give(taken)"])
+            started = [*own, *self.inlined.lines, *end]
+            return [*packed, *self.inlined.repeated("None" if self.packs_once else "packed", counted, started)]
+        before, lines = self.inlined.before, self.inlined.lines
         if self.packs_once:
-            return [*checks, *counted, "block = arguments", *before, *lines]
+            return [*counted, "block = arguments", *before, *lines]
         pack = self._packed(f"pack_into(taken[0], 0, {values})")
-        return [*take, *pack, *checks, *counted, "block = taken[1]", *before, *lines, "give(taken)"]
+        return [*take, *pack, *counted, "block = taken[1]", *before, *lines, "give(taken)"]
 
     def _packed(self, line: str) -> list[str]:
         """Return a line that packs, after which numbers out of range are fitted to their types and packed again."""
@@ -276,7 +275,9 @@ class _LauncherSource:
             return [line]
         given = ", ".join(f"p{k}" for k in range(len(self.argument_kinds)))
         again = [
-            f"v{k} = {self._member(member)}" for k, member in enumerate(self.members) if member.source[0] == "argument"
+            f"v{k} = {self._member(member)}"
+            for k, member in enumerate(self.members)
+            if member.source[0] == "argument" and not self._is_given(k)
         ]
         return [
             "try:",
@@ -329,6 +330,16 @@ class _LauncherSource:
             lines.append(f"staged = stage([{pairs}]{', s' if has_stream else ''})")
             lines.append("arguments = staged.arguments")
         return lines
+
+    def _is_given(self, index: int) -> bool:
+        """Return whether a member is a number that the launch is given."""
+        source = self.members[index].source
+        is_argument = source[0] == "argument" and source not in self.constants
+        return is_argument and self.argument_kinds[source[1]] not in ("tensor", "struct")
+
+    def _value(self, index: int) -> str:
+        """Return the variable with the value of a member."""
+        return f"p{self.members[index].source[1]}" if self._is_given(index) else f"v{index}"
 
     def _member(self, member: Member) -> str:
         if member.source in self.constants:
@@ -417,7 +428,7 @@ class _LauncherSource:
                 return str(int(value))
             case ("member", index):
                 source = self.members[index].source
-                return str(self.constants[source]) if source in self.constants else f"v{index}"
+                return str(self.constants[source]) if source in self.constants else self._value(index)
             case ("max", value, ("const", 0)) | ("max", ("const", 0), value) if self._is_not_negative(value):
                 return self._expression(value)
             case ("floordiv", value, ("const", by)) if by > 0:

@@ -29,7 +29,7 @@ class Graphs(Protocol):
     is_on: bool
 
     def make(self, key: Any, counts: Sequence[int], packed: bytes | None = None) -> int | None:
-        """Return the graph of a launch that was seen often enough."""
+        """Return the graph of a launch that was seen often enough, unless another thread uses it."""
 
 
 class Owner(Protocol):
@@ -183,27 +183,33 @@ class Submitter:
         self.repeats = True
         self.names |= {
             "graphs": graphs,
-            "find": graphs.handles.get,
+            "idle": graphs.handles,
+            "pick": graphs.handles.pop,
             "launch_graph": launch_graph,
-            "lock": self.names["device"].lock,
         }
 
-    def repeated(self, key: str, packed: str, otherwise: Sequence[str]) -> list[str]:
-        """Return lines that launch the graph of a key, if there is one. otherwise: lines of a launch without a graph.
+    def repeated(self, packed: str, counted: Sequence[str], otherwise: Sequence[str]) -> list[str]:
+        """Return lines that launch the graph of packed arguments, if there is one: these decide on the trip count too.
 
-        Only on the default stream, which nobody captures. The driver lets one thread at a time use a graph, and CuPy
-        lets other threads run meanwhile, so they wait for the device's lock.
+        counted: lines that compute and check that count; otherwise: those of a launch without a graph. Graphs run on
+        the default stream only, which nobody captures. The driver lets one thread at a time use a graph, and CuPy lets
+        other threads run meanwhile: so a launch takes it, and gives it back, which costs less than a lock.
         """
         device: Owner = self.names["device"]
         return [
-            f"graph = None if stream or not graphs.is_on else find({key}) or graphs.make({key}, (c0,), {packed})",
+            "stream = current().ptr",
+            f"graph = None if stream or not graphs.is_on else pick({packed}, None)",
+            "if graph is None:",
+            *(f"    {line}" for line in counted),
+            f"    graph = None if stream or not graphs.is_on else graphs.make({packed}, (c0,), {packed})",
+            *self.before[1:],
             "if graph is None:",
             *(f"    {line}" for line in otherwise),
             "else:",
             *(["    device.enter()"] if device.index else []),  # else CuPy finds the only GPU by itself
-            "    try:",
-            "        with device.lock: launch_graph(graph, 0)",
+            "    try: launch_graph(graph, 0)",
             "    except failure as error: raise device.describe(error) from error",
+            f"    idle[{packed}] = graph",
         ]
 
 

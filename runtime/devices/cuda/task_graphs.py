@@ -69,7 +69,8 @@ class TaskGraphs:
     Launchers of kernels of one task use the attributes; the driver wants one thread at a time to use a graph.
 
     Attributes:
-        handles: the instantiated graphs, as CuPy launches them.
+        handles: the instantiated graphs, as CuPy launches them, by key. Of kernels of one task those that nobody uses:
+            a launcher takes the graph, and gives it back afterwards.
         is_on: False once so many launches have differed from each other that no more are looked at.
     """
 
@@ -78,6 +79,7 @@ class TaskGraphs:
         "_built",
         "_device",
         "_least",
+        "_made",
         "_memory",
         "_seen",
         "_submit",
@@ -103,6 +105,7 @@ class TaskGraphs:
         self._memory, self._least = memory, least
         self.handles: dict[Key, int] = {}
         self._built: list[Built] = []
+        self._made: set[Key] = set()
         self._seen: dict[Key, int] = {}
         self.is_on = True
 
@@ -132,8 +135,8 @@ class TaskGraphs:
     def make(self, key: Key, counts: Sequence[int], packed: bytes | None = None) -> int | None:
         """Return the graph of a launch that was seen often enough, made now. packed: None for the own arguments."""
         with self._device.lock:
-            if key in self.handles:  # another thread was faster
-                return self.handles[key]
+            if key in self._made:  # another thread was faster, or uses it
+                return self.handles.get(key) if self._least >= MIN_TASKS else self.handles.pop(key, None)
             seen = self._seen.get(key, 0) + 1
             if seen < (REPEATS if self._least >= MIN_TASKS else REPEATS_OF_ONE):
                 if len(self._seen) >= MOST_SEEN:
@@ -150,5 +153,8 @@ class TaskGraphs:
             launch = Launch(self._tasks, counts, bytes(self._arguments) if packed is None else packed)
             self._built.append(Built(self._device, [launch], [[]]))
             self._device.graphs.add(self._built[-1])
-            handle = self.handles[key] = self._built[-1].handle
+            self._made.add(key)
+            handle = self._built[-1].handle
+            if self._least >= MIN_TASKS:
+                self.handles[key] = handle
             return handle
