@@ -12,7 +12,7 @@ from .errors import TaichiCompilationError
 from .frontend.builders.build import build
 from .frontend.source.specialization import Specialization
 from .ir.forms import FrontendResult
-from .ir.tasks import Kernel
+from .ir.tasks import Kernel, forget_statements
 from .ir.text import IRText, frontend_text, kernel_text
 from .ir.verify import verify
 from .nesting import deep_recursion
@@ -73,7 +73,10 @@ def _compile(
         observer("final", kernel_text(kernel))
     module = emit(kernel, target, options, capabilities)
     stage_ended("emit")
-    return compilation_of(module, kernel, result, tuple(context.warnings), context.times, context.runs)
+    compilation = compilation_of(module, kernel, result, tuple(context.warnings), context.times, context.runs)
+    if observer is None and module.program is None and not options.own_passes:
+        forget_statements(kernel)
+    return compilation
 
 
 def _recorder(observer: Observer | None) -> Callable[[Stage, str, Kernel], None] | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field
 from enum import Enum
 from itertools import chain
+from operator import attrgetter
 
 from ..errors import NOWHERE, SourceLocation
 from ..lazy_dataclasses import dataclass
@@ -213,16 +214,30 @@ def with_members(structs: Iterable[Struct]) -> list[Struct]:
     return list(ordered)
 
 
+TYPE_OF = attrgetter("type")
+
+
 def kinds_in(kernel: Kernel) -> Kinds:
     """Return the kinds of all statements of a kernel."""
     kinds: Kinds = {DERIVATIVE} if kernel.derivative else set()
     for root in kernel.roots():
         for block in walk_blocks(root):
             statements = block.statements
-            kinds.update([statement.__class__ for statement in statements])
-            kinds.update([statement.type.__class__ for statement in statements])
+            kinds.update(map(type, statements))
+            kinds.update(map(type, map(TYPE_OF, statements)))
             kinds.update([statement.op for statement in statements if statement.__class__ is Operation])
     return kinds
+
+
+def forget_statements(kernel: Kernel) -> None:
+    """Empty all blocks of a kernel that nothing reads any more.
+
+    A loop and its index refer to each other: Python's garbage collector would traverse the kernel to find that out.
+    """
+    for root in kernel.roots():
+        for block in list(walk_blocks(root)):
+            block.statements = []
+            block.result = None
 
 
 def scalars_in(kernel: Kernel) -> set[Scalar]:

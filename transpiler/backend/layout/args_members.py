@@ -83,6 +83,8 @@ class ArgsMembers:
         self.parameters = parameters_of(kernel)
         self.fixed: set[str] = set()  # names that the source uses literally: other members get different ones
         self.references = BufferReferences(target)
+        self.overlapping = [array for array in usage.arrays if array.may_alias]
+        self.overlapping_written = [array for array in self.overlapping if array in usage.written]
         self.wide: dict[Array, tuple[str, int]] = {}
         """The names of the types of several neighbours in an array, and how many they are."""
 
@@ -231,8 +233,8 @@ class ArgsMembers:
         reads = any(array in usage.read or array in usage.read_back for array in arrays)
         writes = any(array in usage.written for array in arrays)
         may_overlap = any(array.may_alias for array in arrays)
-        others = [array for array in usage.arrays if array.may_alias and array not in arrays]
-        is_shared = may_overlap and (any(other in usage.written for other in others) or (writes and bool(others)))
+        others = () if not may_overlap else self.overlapping if writes else self.overlapping_written
+        is_shared = any(other not in arrays for other in others)
         return Access(reads, writes, self.cells is None and not usage.fences and not is_shared)
 
     def _tree_pointer(self, tree: TreeSource) -> str:

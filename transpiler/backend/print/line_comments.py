@@ -27,6 +27,9 @@ NUMBER = re.compile(
 NAME = re.compile(r"[A-Za-z_]\w*")
 WORD = re.compile(f"{NAME.pattern}|{NUMBER.pattern}")
 """A name or a number, in one search. A number that touches a name is none of both."""
+RUN = re.compile(r"[\w.]+")
+"""What contains all of a word, except for the sign of an exponent."""
+EXPONENT = re.compile("[eE][-+]")
 COMMENT = re.compile(r"//[^\n]*")
 CHAIN = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 DECLARED_TYPE = re.compile(r"^[A-Za-z_]\w* (?=[A-Za-z_]\w* = )")
@@ -167,7 +170,19 @@ def _repeats(python: str, code: Sequence[str], types: frozenset[str]) -> bool:
 
 def _words(line: str, keywords: frozenset[str]) -> set[str]:
     """Return the names and the numbers in a line, without keywords."""
-    return set(WORD.findall(line)) - keywords
+    if line.isascii() and not EXPONENT.search(line):
+        found: list[str] = []
+        for run in RUN.findall(line):
+            found += _words_in(run)
+    else:
+        found = WORD.findall(line)
+    return set(found) - keywords
+
+
+@lru_cache(maxsize=4096)
+def _words_in(run: str) -> list[str]:
+    """Return the names and the numbers in a run of letters, digits and dots, which is often the same."""
+    return WORD.findall(run)
 
 
 def _names_and_numbers(words: Set[str]) -> tuple[set[str], set[float]]:

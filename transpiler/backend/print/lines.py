@@ -107,6 +107,8 @@ def wrapped_text(text: str, width: int, first: str = "", rest: str = "    ") -> 
 
     What is in square brackets stays together if it can: `field[f32, 512]`.
     """
+    if text and text[-1] != " " and len(first) + len(text) <= width and text.isprintable():
+        return [first + text]  # most
     depth, joined = 0, ""
     for character in text:
         depth += {"[": 1, "]": -1}.get(character, 0)

@@ -27,7 +27,7 @@ from ..rewrite import DROPPED, Rewriter
 
 def packed_arrays(kernel: Kernel, context: PassContext) -> bool:
     """Rewrite all accesses to fields of quantised numbers; loops over them stay, since they only use the shape."""
-    if not any(array.packing for array in arrays_in(kernel)):
+    if not any(array.packing for array in context.fact(arrays_in, kernel)):
         return False
     return _Unpacker(kernel, context.options.check_out_of_bound).run(kernel)
 

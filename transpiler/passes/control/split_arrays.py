@@ -47,7 +47,7 @@ Usage = Callable[[Array], "Statement | None"]
 
 def split_arrays(kernel: Kernel, context: PassContext) -> bool:
     """Rewrite all accesses to split arrays; loops over them stay, since they only use the shape."""
-    if not any(array.parts for array in arrays_in(kernel)):
+    if not any(array.parts for array in context.fact(arrays_in, kernel)):
         return False
     return _Splitter(kernel, context.options.check_out_of_bound).run(kernel)
 
