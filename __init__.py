@@ -6,7 +6,14 @@ Only names: they are defined in `transpiler.lang` (the language) and `runtime` (
 from __future__ import annotations
 
 import sys
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
+
+from .runtime.loading import without_collections as _without_collections
+
+with _without_collections(keeps=True):  # these import most of the others, and NumPy
+    for _name in ("arrays.ndarray", "compat", "fields.field", "launch.kernel", "session.session", "workbench.facade"):
+        _import_module(f".runtime.{_name}", __name__)
 
 from .runtime.arrays.ndarray import MatrixNdarray, ScalarNdarray, ndarray
 from .runtime.arrays.texture import Texture

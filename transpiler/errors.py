@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import field
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import FrameType
 from typing import Any, NamedTuple, TypeVar
 
@@ -279,6 +279,9 @@ class SourceLocation(NamedTuple):
         """Return the string of an error or warning: the location, the line with a caret, the message and the remedy."""
         return f"{self.describe()}\n{message}" + (f"\nHint: {hint}" if hint else "")
 
+
+new_location: Callable[[tuple[Any, ...]], SourceLocation] = partial(tuple.__new__, SourceLocation)
+"""Returns a location of all its members, in half the time: each expression has one."""
 
 NOWHERE = SourceLocation(SourceText("<generated>", 1, ()), 1, 1, 1, 1)
 """Location of statements without a Python line."""

@@ -12,6 +12,7 @@ kernels in the cache needs no compiler. Neither of the two imports this module.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -40,6 +41,7 @@ _lookup = loader(".lookup", __package__)
 _passes = loader("..passes", __package__)
 _kernel_key = loader(".kernel_key", __package__)
 
+PIPELINE = f"{__package__.split('.')[0]}.transpiler.pipeline"
 COMPILING = new_lock()
 """Held by the compiling thread: passes set limits of the whole process, and two threads may need the same kernel."""
 
@@ -104,13 +106,20 @@ def compile_source(
     given = {} if frontend is None else {"frontend": frontend}
     with COMPILING, without_collections():
         clock = StageClock()
-        compilation: Compilation = _pipeline().compile_kernel(
+        compilation: Compilation = _loaded_pipeline().compile_kernel(
             specialization, specialization.capabilities.target, observer, stage_ended=clock, **given
         )
     compilation.times.update(clock.times)
     if SINKS:
         _note(compilation, specialization.definition.name, clock)
     return compilation
+
+
+def _loaded_pipeline() -> Any:
+    if PIPELINE in sys.modules:
+        return _pipeline()
+    with without_collections(keeps=True):
+        return _pipeline()
 
 
 def _note(compilation: Compilation, kernel: str, clock: StageClock) -> None:

@@ -114,23 +114,29 @@ def walk(block: Block) -> Iterator[Statement]:
 
     Of nested blocks a list is made at once: a generator would take longer. What the caller changes it does not see.
     """
-    if not [statement for statement in block.statements if statement.BLOCKS]:
-        return iter(block.statements)
+    statements = block.statements
+    outer = [number for number, statement in enumerate(statements) if statement.BLOCKS]
+    if not outer:
+        return iter(statements)
     found: list[Statement] = []
-    append, readers = found.append, BLOCK_READERS
-    pending = [iter(block.statements)]
+    readers = BLOCK_READERS
+    pending = [(statements, 0, iter(outer))]  # a block, how many of its statements are found, and the rest with blocks
     while pending:
-        for statement in pending[-1]:
-            append(statement)
-            if statement.BLOCKS:
-                nested = [inner.statements for inner in readers[statement.__class__](statement)]
-                if [one for inner in nested for one in inner if one.BLOCKS]:
-                    pending += map(iter, reversed(nested))
-                    break
-                for inner in nested:
-                    found += inner
+        statements, start, numbers = pending.pop()
+        for number in numbers:
+            statement = statements[number]
+            found += statements[start : number + 1]
+            start = number + 1
+            nested = [inner.statements for inner in readers[statement.__class__](statement)]
+            if [one for inner in nested for one in inner if one.BLOCKS]:
+                pending.append((statements, start, numbers))
+                for inner in reversed(nested):
+                    pending.append((inner, 0, iter([k for k, one in enumerate(inner) if one.BLOCKS])))
+                break
+            for inner in nested:
+                found += inner
         else:
-            del pending[-1]
+            found += statements[start:]
     return iter(found)
 
 

@@ -6,7 +6,7 @@ In: a block, its placement and the rendered values. Out: `Line` objects, without
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from ...errors import NOWHERE, InternalError, SourceLocation
 from ...ir.constant_arrays import is_constant_array
@@ -205,17 +205,14 @@ class Statements:
         finally:
             self.lines = outer
 
-    @contextmanager
-    def indented(self) -> Iterator[None]:
+    def indented(self) -> AbstractContextManager[None]:
         """Print a nested block: one level deeper, in a new scope."""
-        self.depth += 1
-        with self.scope():
-            yield
-        self.depth -= 1
+        return self.scope(1)
 
     @contextmanager
-    def scope(self) -> Iterator[None]:
+    def scope(self, levels: int = 0) -> Iterator[None]:
         """Names declared within the context are free after it, and expressions shortened there are whole again."""
+        self.depth += levels
         self.shortened.append([])
         first, self.first = self.first, None
         self.names.open_scope()
@@ -224,6 +221,7 @@ class Statements:
         self.first = first
         if shortened := self.shortened.pop():
             self.e.rendered.update(reversed(shortened))
+        self.depth -= levels
 
     def block(self, block: Block) -> None:
         """Print every statement of a block, and what was left out between them."""

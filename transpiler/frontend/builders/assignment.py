@@ -22,7 +22,7 @@ from ..context.per_iteration import PerIteration
 from ..context.references import need_memory, need_memory_of
 from ..context.scope import Local
 from ..context.values import Formatted, Lvalue, MeshElement, Swizzle, describe_kind, is_number, is_runtime
-from ..library.operators import BINARY, binary, naming_operands, warn_of_rounding
+from ..library.operators import BINARY, binary, warn_of_rounding, with_operands
 from ..library.simt import name_shared_array
 from ..library.slices import has_slice, index_statements, slice_of_lvalue
 from ..library.structs import members_of
@@ -429,8 +429,10 @@ def build_augmented(context: Context, node: ast.AugAssign) -> None:
         warn_of_narrowing(context, "Assign", value, lvalue.type)
         value = _in_type_of(context, value, lvalue.type)
     old = context.builder.load(lvalue.pointer)
-    with naming_operands(node.target, node.value):
+    try:
         result = binary(context, BINARY[type(node.op)], old, value)
+    except TaichiTypeError as error:
+        raise with_operands(error, node.target, node.value) from None
     store(context, lvalue, result, node.target)
 
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from types import CodeType
 from typing import Any, cast
 
-from ...errors import SourceLocation, SourceText, TaichiCompilationError, TaichiSyntaxError
+from ...errors import SourceLocation, SourceText, TaichiCompilationError, TaichiSyntaxError, new_location
 from ...lang.annotations import template
 from ...lang.packs import flattened_members
 from ...lazy_dataclasses import dataclass
@@ -259,7 +259,7 @@ def location_of(
     line, end_line = node.lineno, node.end_lineno or node.lineno
     if end_line == line and source.is_ascii:  # most are
         last = (node.end_col_offset or node.col_offset) + 1
-        return SourceLocation(source, line, node.col_offset + 1, line, last, function, call_site)
+        return new_location((source, line, node.col_offset + 1, line, last, function, call_site, False))
     text = source.line(line)
     column = column_of(text, node.col_offset)
     end_text = text if end_line == line else source.line(end_line)

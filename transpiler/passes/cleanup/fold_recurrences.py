@@ -40,6 +40,8 @@ def fold_recurrences(kernel: Kernel, context: PassContext) -> bool:
 
 
 def _in_block(block: Block) -> bool:
+    if not [statement for statement in block.statements if statement.BLOCKS]:
+        return False  # most
     changed = False
     result: list[Statement] = []
     for statement in block.statements:

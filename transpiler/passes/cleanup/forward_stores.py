@@ -396,14 +396,16 @@ def _drop_overwritten(block: Block) -> bool:
     for statement in reversed(block.statements):
         if statement.__class__ in VALUES:
             continue
-        if isinstance(statement, LocalStore):
-            if base_pointer(statement.pointer) in overwritten:
+        kind = statement.__class__
+        if kind is LocalStore:
+            pointer = statement.pointer  # type: ignore[attr-defined]
+            if base_pointer(pointer) in overwritten:
                 dropped.add(statement)
-            elif isinstance(statement.pointer, Alloca):
-                overwritten.add(statement.pointer)
-        elif isinstance(statement, (LocalLoad, AtomicOp)):
+            elif pointer.__class__ is Alloca:
+                overwritten.add(pointer)
+        elif kind is LocalLoad or isinstance(statement, AtomicOp):
             if overwritten:
-                overwritten.discard(base_pointer(statement.pointer))
+                overwritten.discard(base_pointer(statement.pointer))  # type: ignore[attr-defined]
         elif isinstance(statement, Call):
             overwritten.difference_update(statement.references())
         elif statement.BLOCKS or statement.EFFECT & Effect.CONTROL:

@@ -28,6 +28,8 @@ def hoist_loads(kernel: Kernel, context: PassContext) -> bool:
 
 
 def _in_block(block: Block) -> bool:
+    if not [statement for statement in block.statements if statement.BLOCKS]:
+        return False  # most
     changed = False
     result: list[Statement] = []
     for statement in block.statements:

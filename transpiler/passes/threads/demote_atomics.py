@@ -95,8 +95,10 @@ def _exclusive_in_body(body: Block) -> set[AtomicOp]:
     outside = {statement for statement in body.statements if isinstance(statement, Alloca)}
     result: set[AtomicOp] = set()
     for statement in body.statements:
+        if not statement.BLOCKS and statement.__class__ is not AtomicOp:
+            continue
         parallel = isinstance(statement, (RangeFor, StructFor)) and not statement.serialize
-        for inner in walk(Block([statement])):
+        for inner in [one for one in walk(Block([statement])) if one.__class__ is AtomicOp]:
             if isinstance(inner, AtomicOp) and isinstance(base := base_pointer(inner.pointer), Alloca):
                 if not (parallel and base in outside):
                     result.add(inner)
@@ -107,7 +109,7 @@ def _exclusive_in_tasks(kernel: Kernel, context: PassContext) -> dict[AtomicOp, 
     """Return the atomics whose element no other thread of the task writes, with a reason if it is not obvious."""
     result: dict[AtomicOp, str] = {}
     for task in kernel.tasks:
-        atomics = [s for s in walk(task.body) if isinstance(s, AtomicOp)]
+        atomics: list[AtomicOp] = [s for s in walk(task.body) if s.__class__ is AtomicOp]  # type: ignore[misc]
         if not atomics:
             continue
         exclusive = exclusive_pointers(task)

@@ -83,8 +83,10 @@ def _stored_in_loops(block: Block) -> tuple[set[Array], set[Array], set[Array]]:
     stored: set[Array] = set()
     found: set[Array] = set()
     for statement in block.statements:
-        if isinstance(statement, (GlobalLoad, GlobalStore)) and (array := base_array(statement.pointer)) is not None:
-            (loaded if isinstance(statement, GlobalLoad) else stored).add(array)
+        kind = statement.__class__
+        if kind is GlobalLoad or kind is GlobalStore:
+            if (array := base_array(statement.pointer)) is not None:  # type: ignore[attr-defined]
+                (loaded if kind is GlobalLoad else stored).add(array)
         elif statement.BLOCKS:
             inside = [_stored_in_loops(inner) for inner in blocks(statement)]
             loads, stores, both = (set[Array]().union(*(sets[k] for sets in inside)) for k in range(3))

@@ -50,6 +50,8 @@ def unroll_reductions(kernel: Kernel, context: PassContext) -> bool:
 
 def unroll_where(block: Block, is_wanted: Callable[[RangeFor, list[int]], bool]) -> bool:
     """Unroll short static loops in a block and the blocks in it. is_wanted: asked with the values of the index."""
+    if not [statement for statement in block.statements if statement.BLOCKS]:
+        return False  # most
     changed = False
     result: list[Statement] = []
     for statement in block.statements:

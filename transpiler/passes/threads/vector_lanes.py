@@ -104,7 +104,9 @@ def may_have_lanes(task: Task, loop: RangeFor) -> bool:
     kinds = {s.__class__ for s in statements}
     if any(issubclass(kind, NOT_TAKEN) or kind.EFFECT & Effect.FENCE for kind in kinds):
         return False
-    if not any(map(repeats, statements)) or any(map(_is_indexed, statements)):
+    if not any([repeats(s) for s in statements if s.BLOCKS]) or any(
+        [_is_indexed(s) for s in statements if s.__class__ in PLACES]
+    ):
         return False
     return not any(is_scattered(access, loop) for access in accesses_in_loops(task))
 
@@ -116,13 +118,16 @@ def is_plain_loop(task: Task, loop: RangeFor) -> bool:
     return not (task.reductions or task.private or task.synchronizes or task.is_split)
 
 
+ACCESSES = frozenset({GlobalLoad, GlobalStore})
+
+
 def accesses_in_loops(task: Task) -> list[GlobalLoad | GlobalStore]:
     """Return the accesses to arrays in the serial loops of a body."""
-    return [s for s in _in_loops(task) if isinstance(s, (GlobalLoad, GlobalStore))]
+    return [s for s in _in_loops(task) if s.__class__ in ACCESSES]  # type: ignore[misc]
 
 
 def _in_loops(task: Task) -> list[Statement]:
-    inner = [s for s in task.body if isinstance(s, RangeFor) and repeats(s)]
+    inner = [s for s in task.body if s.BLOCKS and isinstance(s, RangeFor) and repeats(s)]
     return [s for each in inner for s in walk(each.body)]
 
 
@@ -130,6 +135,9 @@ def is_short(loop: RangeFor) -> bool:
     """Return whether the innermost axis is known to have too few iterations."""
     start, end = loop.starts[-1], loop.ends[-1]
     return isinstance(start, Const) and isinstance(end, Const) and int(end.value) - int(start.value) < FEWEST
+
+
+PLACES = frozenset({Alloca, MatrixPtr})
 
 
 def _is_indexed(statement: Statement) -> bool:
