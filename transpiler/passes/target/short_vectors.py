@@ -38,7 +38,7 @@ def _has_gathered_sums(task: Task) -> bool:
     if task.loop is None or task.as_lanes or task.lane_loops or task.is_split or task.private:
         return False
     serial = [s for s in walk(task.body) if s.BLOCKS and isinstance(s, RangeFor) and repeats(s)]
-    innermost = [loop for loop in serial if not any([repeats(s) for s in walk(loop.body) if s.BLOCKS])]
+    innermost = [loop for loop in serial if not any(repeats(s) for s in walk(loop.body) if s.BLOCKS)]
     return bool(innermost) and all(map(_gathers, innermost))
 
 

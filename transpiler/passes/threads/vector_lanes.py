@@ -104,9 +104,9 @@ def may_have_lanes(task: Task, loop: RangeFor) -> bool:
     kinds = {s.__class__ for s in statements}
     if any(issubclass(kind, NOT_TAKEN) or kind.EFFECT & Effect.FENCE for kind in kinds):
         return False
-    if not any([repeats(s) for s in statements if s.BLOCKS]) or any(
-        [_is_indexed(s) for s in statements if s.__class__ in PLACES]
-    ):
+    if not any(repeats(s) for s in statements if s.BLOCKS):
+        return False
+    if any(_is_indexed(s) for s in statements if s.__class__ in PLACES):
         return False
     return not any(is_scattered(access, loop) for access in accesses_in_loops(task))
 
