@@ -109,7 +109,7 @@ def _exclusive_in_tasks(kernel: Kernel, context: PassContext) -> dict[AtomicOp, 
     """Return the atomics whose element no other thread of the task writes, with a reason if it is not obvious."""
     result: dict[AtomicOp, str] = {}
     for task in kernel.tasks:
-        atomics: list[AtomicOp] = [s for s in walk(task.body) if s.__class__ is AtomicOp]  # type: ignore[misc]
+        atomics: list[AtomicOp] = [s for s in walk(task.body) if s.__class__ is AtomicOp]
         if not atomics:
             continue
         exclusive = exclusive_pointers(task)

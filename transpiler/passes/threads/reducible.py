@@ -88,7 +88,7 @@ class _Access:
 def reducible_places(task: Task) -> list[Place]:
     """Return the places of a parallel loop, in the order of the iteration."""
     inside = walk(task.body) if task.loop is not None else ()
-    atomics: list[AtomicOp] = [s for s in inside if s.__class__ is AtomicOp]  # type: ignore[misc]
+    atomics: list[AtomicOp] = [s for s in inside if s.__class__ is AtomicOp]
     candidates = set(filter(_is_candidate, atomics))
     if not candidates or any(depends_on_block(s) or s.EFFECT & Effect.FENCE for s in reachable(task.body)):
         return []
