@@ -219,6 +219,22 @@ def row_sums(are_ndarrays: bool) -> Callable[[int], Made]:
     return make
 
 
+def sums_of_rows(scale: int) -> Made:
+    """Add all elements of 8192 x 8192 floats to those of their rows."""
+    n = 8192 >> scale
+    a, s = ti.field(ti.f32, (n, n)), ti.field(ti.f32, n)
+    a.from_numpy(np.random.default_rng(1).random((n, n), dtype=np.float32))
+
+    @ti.kernel
+    def add():
+        for i in s:
+            s[i] = 0.0
+        for i, k in a:
+            s[i] += a[i, k]
+
+    return add, s.to_numpy
+
+
 def polynomial(scale: int) -> Made:
     """Evaluate a polynomial of 8 coefficients at 2^26 points; the number is an argument."""
     n = (1 << 26) >> scale
@@ -316,6 +332,7 @@ ROWS = (
     Row("cube of ndarrays", cube_of_ndarrays, "blocks_in_order"),
     Row("matrix and vector", row_sums(False), "shared_rows", tolerance=1e-4),
     Row("the same, ndarrays", row_sums(True), "shared_rows", tolerance=1e-4),
+    Row("sums of rows", sums_of_rows, "shared_rows", tolerance=1e-4),
     Row("polynomial", polynomial, "block_tiles", tolerance=1e-5),
     Row("histogram i32, 256 bins", histogram(ti.i32, 256), "block_sums"),
     Row("histogram i32, 16 bins", histogram(ti.i32, 16), "block_sums"),

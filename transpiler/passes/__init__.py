@@ -158,7 +158,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     private_sums: (AtomicOp,),
     block_sums: (AtomicOp,),
     block_tiles: (RangeFor,),
-    shared_rows: (LocalStore,),
+    shared_rows: (LocalStore, AtomicOp),
     vector_atomics: (AtomicOp,),
     whole_atomics: (MatrixElement,),
     gather_adjoints: (DERIVATIVE,),

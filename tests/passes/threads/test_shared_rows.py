@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
+from shadesmith.transpiler.passes.threads import rows_of_sums
 
 Floats, Numbers = ti.types.ndarray(ti.f32, 1), ti.types.ndarray(ti.i32, 1)
 
@@ -227,3 +228,65 @@ def test_threads_of_a_row():
     assert "k < args.a_n1; k += 8" in rows_of_arrays.source(*given, arch=ti.cuda)
     columns = ti.field(ti.f32, (64, 64), order="ji")
     assert "(shared_rows)" not in product.source(True, columns, columns, square[0], arch=ti.cuda)
+
+
+def test_sums_along_rows(target, monkeypatch):
+    """A loop over all elements that adds to one element a row, also in branches, and to several arrays."""
+    monkeypatch.setattr(rows_of_sums, "FEWEST_ROWS", 4)
+    rows, length = 3, 70
+    a, total = ti.field(ti.f32, (rows, 2, length)), ti.field(ti.f32, (rows, 2))
+    count, weights = ti.field(ti.i32, rows * 2), ti.field(ti.f32, rows)
+    values = (np.arange(rows * 2 * length) % 7).astype(np.float32).reshape(rows, 2, length)
+    a.from_numpy(values)
+    weights.from_numpy(np.arange(rows, dtype=np.float32))
+    total.fill(5.0)
+
+    @ti.kernel
+    def add():
+        for i, k, j in ti.ndrange(rows, 2, (1, length)):
+            total[i, k] -= weights[i] * a[i, k, j]
+            if a[i, k, j] > 3.0:
+                count[2 * i + k] += j
+
+    add()
+    above = values[:, :, 1:] > 3
+    assert np.array_equal(total.to_numpy(), 5 - values[:, :, 1:].sum(axis=2) * np.arange(rows)[:, None])
+    assert np.array_equal(count.to_numpy(), (above * np.arange(1, length)).sum(axis=2).ravel())
+
+
+def test_which_sums_are_rows():
+    """Sums along the last axis alone, of many long rows, with nothing else in an iteration."""
+    size = rows_of_sums.FEWEST_ROWS
+
+    def is_shared(rows=size, length=64, case="", **options):
+        ti.init(arch=ti.python, log_level=ti.ERROR, **options)
+        a, b = ti.field(ti.f32, (rows, length)), ti.field(ti.f32, (length, rows))
+        s, t = ti.field(ti.f32, rows), ti.field(ti.f32, length)
+
+        @ti.kernel
+        def add():
+            for i, j in a:
+                if ti.static(case == "columns"):
+                    t[j] += a[i, j]
+                elif ti.static(case == "transposed"):
+                    s[i] += b[j, i]
+                elif ti.static(case == "read"):
+                    s[i] += a[i, j] * s[i]
+                elif ti.static(case == "used"):
+                    t[j] = ti.atomic_add(s[i], a[i, j])
+                elif ti.static(case == "stored"):
+                    s[i] += a[i, j]
+                    t[j] = 1.0
+                elif ti.static(case == "moved"):
+                    s[i + j % 2] += a[i, j]
+                else:
+                    s[i] += a[i, j]
+
+        return "(shared_rows)" in add.source(arch=ti.cuda)
+
+    assert is_shared()
+    assert not is_shared(rows=size - 1) and not is_shared(length=63)
+    for case in ("columns", "transposed", "read", "used", "stored", "moved"):
+        assert not is_shared(case=case), case
+    for options in ({"fast_math": False}, {"passes": "-shared_rows"}, {"deterministic": True}):
+        assert not is_shared(**options), options

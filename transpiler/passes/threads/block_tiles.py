@@ -48,9 +48,9 @@ from ...ir.types import Scalar, Tensor, i32
 from ...options import MAX_ITERATIONS, Capabilities, CompileOptions
 from ..analysis.aliasing import written_objects
 from ..analysis.queries import ends_iteration, is_index_of
+from ..analysis.reducible import is_invariant
 from ..context import PassContext
 from ..rewrite import Rewriter
-from .reducible import is_invariant
 
 FEWEST_TILES = 4
 """Tiles of a loop that is worth them, if its trip count is known."""

@@ -27,12 +27,12 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, Reduction, Task
 from ...ir.types import element_of
+from ..analysis.reducible import is_invariant
 from ..analysis.task_order import is_movable, may_be_crossed, memory_of, overlap
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from ..tasks.merge_serial import draws_numbers, set_tasks
 from .reduce_atomics import join_in_order
-from .reducible import is_invariant
 
 
 def fuse_result(kernel: Kernel, context: PassContext) -> bool:

@@ -42,9 +42,9 @@ from ...ir.statements import (
 )
 from ...ir.tasks import MAX_BLOCKS, Kernel, Reduction, Task
 from ...ir.types import Scalar, Type, count_scalars, element_of, f16, f32, f64, i32, u32, with_element
+from ..analysis.reducible import Place, is_invariant, reducible_places
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
-from .reducible import Place, is_invariant, reducible_places
 
 LANES = 32
 """A block of threads has full warps, so that all lanes of each take part in joining."""

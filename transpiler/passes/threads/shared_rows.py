@@ -17,6 +17,8 @@ Rows of arrays, `s += a[i, k]`, get as many as leave each four elements, up to a
 eight, which read 32 bytes of f32 together, what a GPU loads at once. A loop that also loads elements whose last index
 is one of the iteration's stays: there neighbouring threads read neighbours already.
 
+A loop over all elements that adds to one element a row, `s[i] += a[i, k]`, becomes one over the rows (`rows_of_sums`).
+
 The order of a sum differs from Python's, so sums of floats need `fast_math`.
 """
 
@@ -55,6 +57,7 @@ from ..analysis.queries import is_index_of
 from ..context import PassContext
 from .block_tiles import may_synchronize
 from .overlap_loads import is_plain_field
+from .rows_of_sums import make_rows
 
 LANES = 4
 """Threads of a sparse row: those of finite differences have 5 to 27 entries, and two threads are as fast as four."""
@@ -75,6 +78,8 @@ def shared_rows(kernel: Kernel, context: PassContext) -> bool:
         return False
     changed = False
     for task in kernel.tasks:
+        if task.block_dim % 32 == 0 and may_synchronize(task):
+            changed |= make_rows(kernel, task, context.options.fast_math)
         row = _row_of(task)
         lanes = 0 if row is None or task.loop is None else _lanes_of(row, task.loop, most)
         if row is None or not lanes:
@@ -110,7 +115,7 @@ def _lanes_of(row: RangeFor, loop: RangeFor, most: int) -> int:
         is_own = any(len(p.indices) == 1 and is_index_of(p.indices[0], row) for p in elements)
         lanes = LANES if is_own else 0
     elif any(_is_in_row_of(pointer, row, loop) for pointer in elements) and not any(
-        _is_made_of(pointer.indices[-1], loop) for pointer in elements if pointer.indices
+        _is_in_column_of(pointer, row, loop) for pointer in elements
     ):
         lanes = _lanes_of_length(row, most)
     else:
@@ -124,6 +129,12 @@ def _is_in_row_of(pointer: GlobalPtr, row: RangeFor, loop: RangeFor) -> bool:
         return False
     before, last = pointer.indices[:-1], pointer.indices[-1:]
     return any(is_index_of(index, row) for index in last) and any(_is_made_of(index, loop) for index in before)
+
+
+def _is_in_column_of(pointer: GlobalPtr, row: RangeFor, loop: RangeFor) -> bool:
+    """Return whether an element is one of a column, `b[k, j]`: neighbours are those of the next iterations."""
+    is_next = any(_is_made_of(index, loop) for index in pointer.indices[-1:])
+    return is_next and any(_is_made_of(index, row) for index in pointer.indices)
 
 
 def _lanes_of_length(row: RangeFor, most: int) -> int:

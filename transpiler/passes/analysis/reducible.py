@@ -45,7 +45,7 @@ from ...ir.tasks import Task
 from ...ir.threads import depends_on_block
 from ...ir.types import Type, element_of
 from ...lazy_dataclasses import dataclass
-from ..analysis.aliasing import MemoryObject, underlying_object
+from .aliasing import MemoryObject, underlying_object
 
 JOINS = {op: op for op in ("add", "mul", "min", "max", "and", "or", "xor")} | {"sub": "add"}
 """Atomic operation -> the operation that joins two of its partial results."""
