@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .comparing import difference
 from .other_forms import flattened
+from .workers import ENDLESS_COMPILATION
 
 if TYPE_CHECKING:
     from .session import Failure
@@ -68,6 +69,11 @@ def _is_narrow_atomic(failure: Failure, run: Run) -> bool:
     )
 
 
+def _is_endless_compilation(failure: Failure, run: Run) -> bool:
+    """NVRTC does not end, without a loop or a call that our compilers and the emulated GPU have no end of."""
+    return failure.target == "cuda" and ENDLESS_COMPILATION in failure.what and run("emulated", failure.text)[0] == "ok"
+
+
 def _is_vulkan_driver(failure: Failure, run: Run) -> bool:
     """The driver gives other numbers for another spelling of the same shader, and the interpreter's for one of them."""
     if failure.target != "vulkan" or failure.kind != "differs":
@@ -89,6 +95,7 @@ OPTIMISER = "right without its optimisations"
 
 CAUSES: tuple[Cause, ...] = (
     Cause("the GPU has no atomics of 8 or 16 bits: refused by name", _is_narrow_atomic),
+    Cause("NVRTC: it does not end; the same source runs on the emulated GPU", _is_endless_compilation),
     Cause("the Vulkan driver: right in another spelling of the same shader (`respelled`)", _is_vulkan_driver),
     Cause("Taichi 1.7.4: its process dies or hangs (its own assertions, LLVM)", _is_taichi_dead),
     Cause("Taichi 1.7.4: it refuses the program", _is_taichi_refusal),

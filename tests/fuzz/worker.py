@@ -73,6 +73,8 @@ def prepare(target: str) -> Callable[[], None]:
             emulate(optimised=target == "emulated3")
         if target == "vulkan_respelled":
             respelled()
+        if target == "cuda":
+            limit_nvrtc()
     arch, count = getattr(ti, options.pop("arch")), itertools.count()
     share = PROGRAMS_OF_TAICHI if target.startswith("taichi") else 1
 
@@ -81,6 +83,13 @@ def prepare(target: str) -> Callable[[], None]:
             ti.init(arch=arch, **options)
 
     return start
+
+
+def limit_nvrtc() -> None:
+    """Let a compilation that does not end be an error before the program counts as one that hangs."""
+    from shadesmith.runtime.devices.cuda import nvrtc
+
+    nvrtc.TIME_LIMIT_SECONDS = 30.0
 
 
 def without_optimisation() -> None:

@@ -21,6 +21,8 @@ TAICHI = os.environ.get("FUZZ_TAICHI", "/work/taichi/bin/python")
 """A Python that has Taichi 1.7.4."""
 SECONDS_TO_START = 120.0
 FLOOR = "import shadesmith as ti"
+ENDLESS_COMPILATION = "NVRTC has not compiled"
+"""A part of the message."""
 NUMBERS = itertools.count()
 """Of files: several threads have workers for one target."""
 
@@ -43,6 +45,8 @@ class Worker:
         process.stdin.write(f"{path}\n".encode())
         process.stdin.flush()
         result = self.receive(self.seconds)
+        if result[0] == "error" and ENDLESS_COMPILATION in result[1]:
+            self.stop()  # its compiler goes on
         path.unlink()
         return result
 

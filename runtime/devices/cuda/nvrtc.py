@@ -46,6 +46,9 @@ UNCACHED = ("--no-cache",)
 CACHING_SINCE = (12, 9)
 """The first version of NVRTC that does so, and that knows the option."""
 
+TIME_LIMIT_SECONDS = 300.0
+"""NVRTC does not end on some sources, and cannot be stopped: the thread that called it is left alone then."""
+
 INSTALL_HINT = "Install it with `pip install 'shadesmith[cuda]'` (or `pip install nvidia-cuda-nvrtc`)."
 
 
@@ -169,11 +172,9 @@ def _compile_once(
     program = ctypes.c_void_p()
     source = file.text.encode()
     _check(library, library.nvrtcCreateProgram(ctypes.byref(program), source, file.name.encode(), 0, None, None))
+    COUNTS.compiler_ran("NVRTC")
+    status = _run(library, program, file, _options(arch, fast_math, more))
     try:
-        COUNTS.compiler_ran("NVRTC")
-        options = _options(arch, fast_math, more)
-        array = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
-        status = library.nvrtcCompileProgram(program, len(options), array)
         log = _text(_fetch(library, program, "ProgramLog")).strip()
         if status != 0:
             reason = library.nvrtcGetErrorString(status).decode()
@@ -184,6 +185,27 @@ def _compile_once(
         return Compiled(cubin, ptx, log)
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def _run(library: ctypes.CDLL, program: ctypes.c_void_p, file: SourceFile, options: Sequence[str]) -> int:
+    """Compile in a thread, so that Ctrl-C and a time limit end the wait; return NVRTC's status."""
+    array = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+    found: list[int] = []
+
+    def compile() -> None:
+        found.append(library.nvrtcCompileProgram(program, len(options), array))
+
+    thread = threading.Thread(target=compile, name="NVRTC", daemon=True)
+    thread.start()
+    thread.join(TIME_LIMIT_SECONDS)
+    if not found:
+        raise CompilerFailure(
+            f"NVRTC has not compiled the emitted source {file.name} within {TIME_LIMIT_SECONDS:.0f} s. A few sources "
+            "keep its optimiser busy for ever; it goes on in a thread of this process.\n"
+            "Hint: write the kernel in another way, or as two; other targets compile it as it is",
+            "",
+        )
+    return found[0]
 
 
 def _is_whole(found: Binaries) -> bool:

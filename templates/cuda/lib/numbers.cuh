@@ -10,6 +10,11 @@ __device__ inline int div_i32(int a, int b) {
     return b == 0 ? 0 : b == -1 ? int(-uint32_t(a)) : a / b;
 }
 
+// types: i16
+// -x, which ptxas 13.0 does not wrap where it becomes an int: -(-32768) would be 32768. It keeps a
+// permutation of bytes; 9 is the sign of byte 1.
+__device__ inline int16_t negative_i16(int16_t x) { return (int16_t)__byte_perm(-x, 0, 0x9910); }
+
 // As rsqrtf for numbers that are not subnormal, without the instructions for those.
 __device__ inline float normal_rsqrt_f32(float x) {
     float y;

@@ -62,9 +62,18 @@ uint biased_max_u32(uint a, uint b) {
     return uint(max(int(a ^ 0x80000000u), int(b ^ 0x80000000u))) ^ 0x80000000u;
 }
 
-// |x| of an integer of 8 or 16 bits. NVIDIA's driver 580 takes `abs` of the narrow number where the
-// result is made narrow and wide again: |-128| would be 128.
-int narrow_abs_i32(int x) { return max(x, -x); }
+// -x. NVIDIA's driver 580 does not wrap the negation of a narrow number that becomes wide again, nor
+// a difference or product in its place: -(-128) would be 128. It keeps an extraction.
+int8_t negative_i8(int8_t x) { return int8_t(bitfieldExtract(-int(x), 0, 8)); }
+
+// -x: see `negative_i8`.
+int16_t negative_i16(int16_t x) { return int16_t(bitfieldExtract(-int(x), 0, 16)); }
+
+// |x|: see `negative_i8`.
+int8_t magnitude_i8(int8_t x) { return int8_t(bitfieldExtract(abs(int(x)), 0, 8)); }
+
+// |x|: see `negative_i8`.
+int16_t magnitude_i16(int16_t x) { return int16_t(bitfieldExtract(abs(int(x)), 0, 16)); }
 
 // x & 1. NVIDIA's driver 580 takes 1 for 0 in `(x & 1) * n` of some shaders with 64-bit numbers.
 int lowest_bit_i32(int x) { return int(bitfieldExtract(uint(x), 0, 1)); }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from shadesmith.runtime.devices.cuda import device as cuda
 from shadesmith.runtime.devices.cuda import nvrtc
+from shadesmith.transpiler.backend.module.interface import SourceFile
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
 KERNEL = """\
@@ -45,6 +48,27 @@ def test_a_refused_text_names_the_emitted_and_the_python_line():
 def test_an_unknown_architecture_is_reported():
     with pytest.raises(TaichiCompilationError, match="invalid value for --gpu-architecture"):
         nvrtc.compile_cubin(KERNEL, "sm_1")
+
+
+def test_a_compilation_that_does_not_end_is_an_error(monkeypatch):
+    """NVRTC 13.0 and 13.5 optimise a few sources for ever; nothing stops them, but the wait ends, also by Ctrl-C."""
+    goes_on = threading.Event()
+
+    class Endless:
+        def __getattr__(self, name):
+            return getattr(nvrtc.load_nvrtc(), name)
+
+        def nvrtcCompileProgram(self, *arguments):  # noqa: N802
+            goes_on.wait()
+            return 0
+
+    library = Endless()
+    with monkeypatch.context() as patch:
+        patch.setattr(nvrtc, "TIME_LIMIT_SECONDS", 0.05)
+        with pytest.raises(TaichiCompilationError, match="has not compiled the emitted source scale.cu within"):
+            nvrtc._run(library, None, SourceFile("scale.cu", KERNEL, ()), ())
+    goes_on.set()
+    assert nvrtc.compile_cubin(KERNEL)[0].startswith(b"\x7fELF")
 
 
 def test_fast_math_decides_on_fused_multiply_add():

@@ -352,6 +352,8 @@ def _add(rewriter: Rewriter, operation: Operation) -> Statement | None:
 
 def _sub(rewriter: Rewriter, operation: Operation) -> Statement | None:
     a, b = operation.operands
+    if a.__class__ is Const and _is_number(a, 0) and _is_narrow(operation):
+        return rewriter.emit(Operation("neg", [b], type=operation.type), operation)
     if b.__class__ is not Const or b.value > 0:
         return None
     if _is_number(b, 0) and repr(b.value) != "-0.0":
@@ -360,6 +362,12 @@ def _sub(rewriter: Rewriter, operation: Operation) -> Statement | None:
         positive = rewriter.emit(Const(-b.value, type=b.type), b)
         return rewriter.emit(Operation("add", [a, positive], type=operation.type), operation)
     return None
+
+
+def _is_narrow(operation: Operation) -> bool:
+    """Return whether an integer has 8 or 16 bits: compilers find negations in other words, and do not wrap them."""
+    type = operation.type
+    return isinstance(type, Scalar) and type.kind == "int" and type.bits < 32
 
 
 def _is_negative(value: Statement) -> bool:
@@ -382,6 +390,8 @@ def _mul(rewriter: Rewriter, operation: Operation) -> Statement | None:
         return a
     if _is_number(a, 1):
         return b
+    if _is_narrow(operation) and (_is_number(a, -1) or _is_number(b, -1)):
+        return rewriter.emit(Operation("neg", [a if _is_number(b, -1) else b], type=operation.type), operation)
     if not _is_float(operation):
         return b if _is_number(b, 0) else a if _is_number(a, 0) else None
     return None

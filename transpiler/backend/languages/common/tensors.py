@@ -185,7 +185,8 @@ def _literal(language: Language, tensor: Tensor, elements: Sequence[str]) -> tup
 
 def _values(language: Language, tensor: Tensor, elements: Sequence[str]) -> str:
     if language.braces_refuse_narrowing and is_small(tensor.element):
-        elements = [f"({scalar_name(language, tensor.element)}){element}" for element in elements]
+        cast = f"({scalar_name(language, tensor.element)})"
+        elements = [element if element.startswith(cast) else cast + element for element in elements]
     values = ", ".join(elements)
     if len(tensor.shape) == 2 and not (language.has_operators and tensor.size <= len(COMPONENTS)):
         columns = tensor.shape[1]

@@ -67,6 +67,8 @@ def operation(op: str, type: Scalar) -> Syntax:
         return tables_c.operation(op, type)
     if type.bits == 64 and op in LONG:
         return LONG[op]
+    if op == "neg" and type.name == "i16":
+        return call("negative_i16")
     if op in INTEGERS:
         return INTEGERS[op] if type.bits >= 32 else _narrow(op, type)
     return tables_c.operation(op, type)

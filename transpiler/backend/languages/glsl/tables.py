@@ -164,9 +164,11 @@ ONE = {"f16": "float16_t(1)"}
 
 VIA_I32 = frozenset(
     {"floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plain_mod", "pow", "biased_min", "biased_max", "lowest_bit"}
-    | {"abs"}  # which NVIDIA's driver does not wrap: see `narrow_abs_i32`
 )
 """Of 8 and 16 bit integers these are computed as i32."""
+
+NEGATIONS = {"neg": call("negative_$t"), "abs": call("magnitude_$t")}
+"""Of signed 8 and 16 bit integers: NVIDIA's driver does not wrap them otherwise, see `negative_i8`."""
 
 
 WIDE = {"plain_div": "raw_div", "plain_mod": "raw_mod", "biased_min": "min", "biased_max": "max"}
@@ -177,6 +179,8 @@ def operation(op: str, type: Scalar) -> Syntax:
     """Return the syntax of `op` on scalars of `type` (of the values, for `select`); `EXACT` selects `COARSE`."""
     if op.startswith(EXACT):
         return _exact(op.removeprefix(EXACT), type)
+    if op in NEGATIONS and type.kind == "int" and type.bits < 32:
+        return _fill(NEGATIONS[op], type)
     if op in ANY_C and op not in ("lt", "le", "gt", "ge"):
         return ANY_C[op]
     if type.kind == "bool":
@@ -185,9 +189,8 @@ def operation(op: str, type: Scalar) -> Syntax:
         return ANY_C[op]
     if type.kind == "float":
         return _float(op, type)
-    if type.bits < 32 and op in VIA_I32 and not (op == "abs" and type.kind == "uint"):
-        inner = call("narrow_abs_i32") if op == "abs" else operation(op, i32)
-        return constructor(with_operands(inner, "int({0})", PRIMARY, ASSIGN), TYPES[type.name])
+    if type.bits < 32 and op in VIA_I32:
+        return constructor(with_operands(operation(op, i32), "int({0})", PRIMARY, ASSIGN), TYPES[type.name])
     if op in ("popcnt", "clz"):
         return _count_bits(op, type)
     table = UNSIGNED if type.kind == "uint" and op in UNSIGNED else INTEGERS

@@ -76,6 +76,8 @@ def _vector(op: str, types: Sequence[Type], result: Type, element: Scalar) -> Sy
         return _repeat(custom("mix({2}, {1}, {0})", PRIMARY, ASSIGN, ASSIGN, ASSIGN), types, result, (1, 2))
     if element.kind == "bool":
         return _logical(op, types)
+    if op in tables_glsl.NEGATIONS and element.kind == "int" and element.bits < 32:
+        return None
     if op in ("add", "sub", "mul", "neg", "div", "bit_and", "bit_or", "bit_xor", "bit_not"):
         return tables_glsl.operation(op, element)
     if element.is_float:
@@ -89,7 +91,7 @@ def _vector(op: str, types: Sequence[Type], result: Type, element: Scalar) -> Sy
     if op in ("plain_div", "plain_mod") and element.name in WIDE and element.bits == 32:
         return tables_glsl.operation(op, element)
     if op == "abs":
-        return same() if element.kind == "uint" else call("abs") if element.bits >= 32 else None
+        return same() if element.kind == "uint" else call("abs")
     return call("bitCount") if op == "popcnt" and element.bits == 32 else None
 
 
