@@ -143,10 +143,11 @@ class RareForms(UserForms):
             f"WhStruct = ti.types.struct(w=ti.{b}, inner=WhInner)",
             f"WhVector, WhMatrix = ti.types.vector(3, ti.{a}), ti.types.matrix(2, 2, ti.{b})",
         ]
+        first, second = (self.expression(values, a, is_outermost=True) for _ in range(2))
         returned = {"tuple": f"(ti.{a}, ti.{b}, WhVector)", "vector": "WhVector", "struct": "WhStruct"}[kind]
         part.head += [
             "", "", "@ti.kernel", f"def whole(v: WhVector, m: WhMatrix, s: WhStruct) -> {returned}:", f"    p = ti.cast(0, ti.{a})",
-            f"    q = ti.cast(1, ti.{b})", "    i = 1", f"    r = WhVector({self.expression(values, a)}, {self.expression(values, a)}, 5)",
+            f"    q = ti.cast(1, ti.{b})", "    i = 1", f"    r = WhVector({first}, {second}, 5)",
             "    for j in range(4):", "        i = j", f"        p {self.random.choice(KEEPING)} {self.expression(values, a)}",
             f"        q {self.random.choice(KEEPING)} {self.expression(values, b)}",
         ]  # fmt: skip

@@ -50,14 +50,16 @@ class UserForms(Outermost):
 
     # --- helpers
 
-    def expression(self, values: Sequence[Value], type: str, depth: int = 0) -> str:
-        """Return an integer expression of a type, of numbers of one iteration."""
+    def expression(self, values: Sequence[Value], type: str, depth: int = 0, is_outermost: bool = False) -> str:
+        """Return an integer expression of a type, of numbers of one iteration; is_outermost: outside of all loops of a kernel."""
         self.reset()
         self.pure, self.room = True, 10
-        self.scopes = [list(values)]
+        self.scopes = [list(values), []]
+        self.in_kernel = is_outermost
         self.fixed = {value.text for value in values}
         made = self.at_run_time(self.integer(depth or self.random.choice((1, 2, 3))))
         self.reset()
+        self.in_kernel = False
         return f"ti.cast({made.text}, ti.{type})"
 
     def test(self, values: Sequence[Value]) -> str:
