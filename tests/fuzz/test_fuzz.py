@@ -60,11 +60,31 @@ def test_a_program_whose_literals_cannot_be_folded_computes_the_same(tmp_path: P
         assert difference(results(other, "python"), results(path, "python")) is None
 
 
-def test_literals_cannot_be_folded_wherever_they_stand() -> None:
-    text = "import shadesmith as ti\n\n@ti.kernel\ndef f():\n    x, y = 1, ti.cast(-7, ti.i32) // 2 in (3, 4)\n"
-    assert unfolded(text).splitlines()[-1].strip() == (
-        "x, y = (1 + Z, ti.cast(-(7 + Z), ti.i32) // (2 + Z) in (3, 4))".replace("Z", "zero_of_the_fuzzer[None]")
+@pytest.mark.parametrize(
+    "line, expected",
+    [
+        ("x, y = 1, ti.u8(-7) // 2 in (3, 4)", "x, y = (1 + Z, ti.u8(-(7 + Z)) // (2 + Z) in (3, 4))"),
+        ("b[-7 % 4, 3][0, x - 1] &= 5", "b[-(7 + Z) % (4 + Z), 3][0, x - (1 + Z)] &= 5 + Z"),
+        ("x = ti.Vector([1, y])[0]", "x = ti.Vector([1 + Z, y])[0]"),
+        ("for i, j in ti.ndrange(b[f(-7)] % 4, 4): pass", "for i, j in ti.ndrange(b[f(-(7 + Z))] % (4 + Z), 4 + Z):"),
+        ("for i, j in ti.ndrange((-1, 2), x): pass", "for i, j in ti.ndrange((-1, 2), x):"),
+        ("b[2] = ti.static(3)", "b[2] = ti.static(3)"),
+        ("x = self.k % 3 + self.y", "x = (self.k + Z) % (3 + Z) + self.y"),
+    ],
+)  # fmt: skip
+def test_literals_cannot_be_folded_wherever_they_stand(line: str, expected: str) -> None:
+    text = (
+        f"import shadesmith as ti\n\nclass A:\n    x: ti.i32 = 3\n\n    @ti.kernel\n    def f(n=3):\n        {line}\n"
     )
+    lines = [found.strip() for found in unfolded(text).splitlines()]
+    assert expected.replace("Z", "zero_of_the_fuzzer[None]") in lines
+
+
+def test_literals_outside_of_kernels_stay() -> None:
+    """Extents are needed before a launch, which an element of a field is."""
+    text = "import shadesmith as ti\nx = ti.field(ti.i32, shape=3)\n\ndef run():\n    return x[1] + 2"
+    zero = "zero_of_the_fuzzer = ti.field(ti.i32, shape=())\n"
+    assert unfolded(text) == text.replace("x = ", f"{zero}x = ")
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -99,6 +119,7 @@ def test_a_failure_shrinks_to_the_statements_that_it_needs() -> None:
 def test_no_loop_of_a_function_is_parallel() -> None:
     """A `ti.func` is inlined: its loops would be outermost ones where a kernel calls it outside of all loops."""
     programs = [ast.parse(Program(seed).text()) for seed in range(40)]
+    programs.append(ast.parse(Program(91, "taichi").text()))  # a kernel given vectors calls a function with loops
     assert not any(has_new_parallel_loop(program) for program in programs)
     text = "@ti.func\ndef f(n):\n    for k1 in range(n):\n        pass\n    return n\n\n@ti.kernel\ndef g():\n    {}\n"
     assert has_new_parallel_loop(ast.parse(text.format("x = f(3) + 1")))

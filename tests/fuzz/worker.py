@@ -6,6 +6,7 @@ It is started by `workers.py`, with shadesmith's Python or Taichi's; so it impor
 from __future__ import annotations
 
 import dataclasses
+import functools
 import gc
 import importlib.util
 import itertools
@@ -51,8 +52,8 @@ PROGRAMS_OF_TAICHI = 8
 """Programs of one session of Taichi, whose start takes a third of a small program's time."""
 
 
-def prepare(target: str) -> Callable[[], None]:
-    """Import what the target needs; return what starts a session."""
+def prepare(target: str) -> Callable[[bool], None]:
+    """Import what the target needs; return what starts a session, given whether the last program raised."""
     options = {**OPTIONS[target], "offline_cache": False, "fast_math": False, "random_seed": 1}
     if target.startswith("taichi"):
         import taichi as ti
@@ -75,12 +76,15 @@ def prepare(target: str) -> Callable[[], None]:
             respelled()
         if target == "cuda":
             limit_nvrtc()
-    arch, count = getattr(ti, options.pop("arch")), itertools.count()
+    arch, left = getattr(ti, options.pop("arch")), 0
     share = PROGRAMS_OF_TAICHI if target.startswith("taichi") else 1
 
-    def start() -> None:
-        if next(count) % share == 0:
+    def start(has_raised: bool) -> None:
+        nonlocal left
+        if left == 0 or has_raised:  # fields of the program that raised may be in no tree: others would raise, too
             ti.init(arch=arch, **options)
+            left = share
+        left -= 1
 
     return start
 
@@ -199,8 +203,10 @@ def main(target: str) -> None:
     start = prepare(target)
     pickle.dump(("ready", None), results)
     results.flush()
+    has_raised = False
     for count, line in enumerate(sys.stdin):
-        result = run(line.strip(), target, start)
+        result = run(line.strip(), target, functools.partial(start, has_raised))
+        has_raised = result[0] != "ok"
         pickle.dump(result, results)
         results.flush()
         if count % 20 == 0:
