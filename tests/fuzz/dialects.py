@@ -12,11 +12,12 @@ class Dialect:
 
     returns_anywhere: `return` under conditions. steps: `range` with a step. short_circuits: effects in `and`, `or` and
     the ternary happen only if they are needed. divides_by_zero: `x // 0` is 0. narrow_division: `//` of 8 bits is right.
-    narrow_atomics: of 8 and 16 bits. references: `ti.ref`. lists: dynamic nodes.
+    narrow_products: `@` of 8 and 16 bits has the type of its operands. narrow_atomics: of 8 and 16 bits.
+    references: `ti.ref`. lists: dynamic nodes.
     casting_stores: a wider value is cast by an atomic operation and by a struct too. breaks_serial: `break` in an outermost loop that is serial.
     clamps: `boundary="clamp"`. slices: rows and columns of matrices, comparisons of vectors.
     zeroth_powers: `x ** 0` with a literal 0 also of unsigned integers. quantised_logic: `|=`, `^=` of elements of a few bits.
-    sparse_components: stores to a component, at an index known at run time only, of a vector in a sparse node.
+    tensor_powers: `v ** n` has the type of v also where n has another. sparse_components: stores to a component, at an index known at run time only, of a vector in a sparse node.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Dialect:
     short_circuits: bool = True
     divides_by_zero: bool = True
     narrow_division: bool = True
+    narrow_products: bool = True
     narrow_atomics: bool = False
     breaks_serial: bool = True
     membership: bool = True
@@ -35,6 +37,7 @@ class Dialect:
     clamps: bool = True
     slices: bool = True
     zeroth_powers: bool = True
+    tensor_powers: bool = True
     quantised_logic: bool = True
     sparse_components: bool = True
 
@@ -50,6 +53,7 @@ TAICHI = Dialect(
     short_circuits=False,
     divides_by_zero=False,
     narrow_division=False,
+    narrow_products=False,
     narrow_atomics=False,
     breaks_serial=False,
     membership=False,
@@ -60,6 +64,7 @@ TAICHI = Dialect(
     clamps=False,
     slices=False,
     zeroth_powers=False,
+    tensor_powers=False,
     quantised_logic=False,
     sparse_components=False,
 )

@@ -100,7 +100,10 @@ CAUSES: tuple[Cause, ...] = (
     Cause("Taichi 1.7.4: its process dies or hangs (its own assertions, LLVM)", _is_taichi_dead),
     Cause("Taichi 1.7.4: it refuses the program", _is_taichi_refusal),
     Cause(f"Taichi 1.7.4: {OPTIMISER}", _is_right_on("taichi0")),
-    Cause(f"Taichi 1.7.4: {FOLDING} (it folds with C's division, u32 as i32, powers as f64)", _is_right_on("taichi_unfolded")),
+    Cause(
+        f"Taichi 1.7.4: {FOLDING} (it folds with C's division, u32 as i32, powers as f64)",
+        _is_right_on("taichi_unfolded"),
+    ),
     Cause(f"Taichi 1.7.4: {NESTING} (an extent of 3 or 7 below another node)", _is_right_on("taichi", flattened)),
     Cause(f"Taichi 1.7.4: {FOLDING}, and {NESTING}", _is_right_on("taichi_unfolded", flattened)),
     Cause(f"Taichi 1.7.4: {OPTIMISER}, and {FOLDING}", _is_right_on("taichi0_unfolded")),

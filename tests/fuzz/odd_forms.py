@@ -75,7 +75,10 @@ class OddForms(Statements):
         exponent = str(self.random.randint(self.least_exponent, 9))
         if self.chance(0.3):
             exponent = f"({self.at_run_time(self.integer(depth - 1)).text} & 3)"
-        return Value(f"({a.text} ** {exponent})", a.type, 0.0, True, shape)
+        power = f"({a.text} ** {exponent})"
+        if not self.dialect.tensor_powers:
+            power = f"ti.cast({power}, ti.{a.type})"
+        return Value(power, a.type, 0.0, True, shape)
 
     def odd_tensors(self, shape: tuple[int, ...], real: bool) -> list[tuple[float, Callable[..., Value]]]:
         share = self.policy.odd * 5

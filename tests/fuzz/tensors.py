@@ -178,6 +178,8 @@ class Tensors(Expressions):
             return self.tensor(depth - 1, shape, False)
         a = self.tensor(depth - 1, (shape[0], inner), False)
         b = self.tensor(depth - 1, (inner, *shape[1:]), False)
+        if width(promote(a.type, b.type)) < 32 and not self.dialect.narrow_products:
+            a = replace(a, text=f"ti.cast({a.text}, ti.i32)", type="i32")
         return Value(f"({a.text} @ {b.text})", promote(a.type, b.type), 0.0, True, shape)
 
     def transposed(self, depth: int, shape: tuple[int, ...], real: bool, exact: bool) -> Value:
