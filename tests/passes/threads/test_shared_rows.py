@@ -122,10 +122,16 @@ def test_what_is_not_shared():
                 y[i] = 1.0
                 for k in range(starts[i], starts[i + 1]):
                     s += values[k] * y[i]
+            if ti.static(case == 8):  # the last sum with what a variable was before the loop
+                if values[i] > 3.0:
+                    s = 5.0
+                first = s
+                for k in range(starts[i], starts[i + 1]):
+                    s = first + values[k]
             y[i] = s + t
 
     given = ti.ndarray(ti.i32, 4), ti.ndarray(ti.f32, 4), ti.ndarray(ti.f32, 4)
-    for case in range(8):
+    for case in range(9):
         assert "(shared_rows)" not in others.source(case, *given, 3, arch=ti.cuda), case
 
 
@@ -252,6 +258,24 @@ def test_sums_along_rows(target, monkeypatch):
     above = values[:, :, 1:] > 3
     assert np.array_equal(total.to_numpy(), 5 - values[:, :, 1:].sum(axis=2) * np.arange(rows)[:, None])
     assert np.array_equal(count.to_numpy(), (above * np.arange(1, length)).sum(axis=2).ravel())
+
+
+def test_a_row_that_adds_nothing_reaches_no_element():
+    """A condition keeps the index inside of a field: without a term, a sum has no element that it could be added to."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    a, s = ti.field(ti.i32, (rows_of_sums.FEWEST_ROWS, 64)), ti.field(ti.i32, rows_of_sums.FEWEST_ROWS - 1)
+
+    @ti.kernel
+    def add(always: ti.template()):
+        for i, j in a:
+            if ti.static(always):
+                s[i // 2] += a[i, j]
+            elif i > 0:
+                s[i - 1] += a[i, j]
+
+    source = add.source(False, arch=ti.cuda)
+    assert "(shared_rows)" in source and "if (s_sum != 0) {\n            atomicAdd(&s(i - 1), s_sum);" in source
+    assert "if (s_sum" not in add.source(True, arch=ti.cuda)
 
 
 def test_which_sums_are_rows():

@@ -96,7 +96,7 @@ def reducible_places(task: Task) -> list[Place]:
     accesses = list(_accesses(task.body))
     while rejected := _rejected(candidates, accesses):
         candidates -= {s for s in candidates if underlying_object(s.pointer) in rejected}
-    always = set(_always_performed(task.body))
+    always = set(always_performed(task.body))
     places: dict[Key, Place] = {}
     for atomic in atomics:
         if atomic in candidates:
@@ -272,7 +272,7 @@ def _array_indices(pointer: Statement) -> list[Statement]:
     return base.indices if isinstance(base, GlobalPtr) else []
 
 
-def _always_performed(block: Block) -> Iterator[AtomicOp]:
+def always_performed(block: Block) -> Iterator[AtomicOp]:
     """Yield the atomic operations that each iteration performs: in no branch or loop, and after no way out."""
     for statement in block.statements:
         if isinstance(statement, AtomicOp):

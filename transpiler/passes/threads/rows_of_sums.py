@@ -6,6 +6,9 @@
 
 Neighbouring threads add to one place, and wait for each other; the threads that share a row add their sums by shuffles.
 There must be rows enough to keep a GPU busy, and nothing else that an iteration does.
+
+A sum under a condition, `if i > 0: s[i - 1] += a[i, j]`, may be one of no terms, whose element need not exist. So it is
+added only if it is not 0.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from ...ir.statements import (
     GlobalLoad,
     GlobalPtr,
     GlobalStore,
+    If,
     LocalLoad,
     LocalStore,
     LoopIndex,
@@ -38,6 +42,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, i32
 from ..analysis.queries import is_index_of
+from ..analysis.reducible import always_performed
 from ..rewrite import DROPPED, Rewriter
 from .overlap_loads import is_plain_field
 from .private_sums import scattered
@@ -58,6 +63,7 @@ def make_rows(kernel: Kernel, task: Task, fast_math: bool) -> bool:
     others = set(walk(task.body)) - set(atomics)
     if any(repeats(s) or isinstance(s, (GlobalStore, Call, AtomicOp, Break, Continue)) for s in others):
         return False
+    always = set(always_performed(task.body))
     sums = _split(task, loop, atomics)
 
     def rule(rewriter: Rewriter, atomic: Statement) -> Statement | None:
@@ -69,7 +75,7 @@ def make_rows(kernel: Kernel, task: Task, fast_math: bool) -> bool:
         return DROPPED
 
     Rewriter({AtomicOp: rule}).run(kernel)
-    _add_sums(task, sums)
+    _add_sums(task, sums, always)
     return True
 
 
@@ -144,10 +150,20 @@ def _split(task: Task, loop: RangeFor, atomics: list[AtomicOp]) -> dict[AtomicOp
     return sums
 
 
-def _add_sums(task: Task, sums: dict[AtomicOp, Alloca]) -> None:
-    """Add the sums to their elements after the loop over the row."""
+def _add_sums(task: Task, sums: dict[AtomicOp, Alloca], always: set[AtomicOp]) -> None:
+    """Add the sums to their elements after the loop over the row. always: what each iteration adds."""
     for atomic, variable in sums.items():
         builder = Builder(task.body, atomic.location)
-        pointer = builder.again(atomic.pointer)
         total = builder.add(LocalLoad(variable, type=variable.type))
-        builder.add(AtomicOp("add", pointer, total, type=pointer.type))
+        if atomic in always:
+            _add_total(builder, atomic, total)
+            continue
+        assert isinstance(variable.type, Scalar)
+        is_any = builder.op("ne", total, builder.const(0, variable.type))
+        with builder.into(builder.add(If(is_any)).then):
+            _add_total(builder, atomic, total)
+
+
+def _add_total(builder: Builder, atomic: AtomicOp, total: Statement) -> None:
+    pointer = builder.again(atomic.pointer)
+    builder.add(AtomicOp("add", pointer, total, type=pointer.type))

@@ -196,10 +196,11 @@ def _accumulators(task: Task, row: RangeFor, fast_math: bool) -> dict[Alloca, st
             statement.EFFECT & (Effect.WRITE | Effect.FENCE) and not isinstance(statement, Alloca)
         ):
             return {}
-    others = [s for s in walk(row.body) if isinstance(s, LocalLoad) and s not in own_loads]
-    is_read = any(base_pointer(load.pointer) in found for load in others)
+    loads = [s for s in walk(row.body) if isinstance(s, LocalLoad)]
+    is_read = any(base_pointer(load.pointer) in found for load in loads if load not in own_loads)
     uses = [operand for s in walk(row.body) for operand in operands(s) if operand in own_loads]
-    return {} if is_read or len(uses) != len(own_loads) else found
+    is_sum = own_loads <= set(loads)  # not of what a variable was before the loop: `s = s0 + a[k]` keeps the last
+    return found if is_sum and not is_read and len(uses) == len(own_loads) else {}
 
 
 def _joining(store: LocalStore, fast_math: bool) -> str | None:
