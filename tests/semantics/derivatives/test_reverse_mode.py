@@ -27,6 +27,21 @@ KERNELS = {
         s = 0.0
         for j in range(5): s += x[j] * y[i] * y[j]
         z[i] = s * s""",
+    "value_from_before": """
+        s = x[i]
+        if x[i] > 0.7: s = x[i] * 2.0
+        old = s
+        s = y[i] * 3.0
+        if i % 2 == 0: s = old + y[i]
+        z[i] = s * s""",
+    "last_value": """
+        s = x[i]
+        if x[i] > 0.7: s = x[i] * 2.0
+        first = s
+        for j in range(5):
+            if j % 2 == 0: s = first - x[j] * y[j]
+            else: s = s + y[j]
+        z[i] = s * s""",
     "constant_trip_count": """
         s = x[i]
         for j in range(7): s = ti.sin(s) + y[i] * s
