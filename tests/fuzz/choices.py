@@ -17,12 +17,16 @@ import tempfile
 import textwrap
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
+
+from .loops import FAMILIES as LOOPS
+from .loops import indented
 
 EDGES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65)
 DTYPES = {"i32": np.int32, "u32": np.uint32, "f32": np.float32, "i64": np.int64, "f64": np.float64}
@@ -32,7 +36,11 @@ MARK = re.compile(r"\((\w+)\)$", re.MULTILINE)
 
 
 class Choices:
-    """A random kernel: its source, and the arrays that it is called with. arguments: what `run` passes, by name."""
+    """A random kernel: its source, and the arrays that it is called with.
+
+    numbers: what `run` passes, by name. offsets: of fields. same: arguments that are the array of another one. options:
+    of the target's session.
+    """
 
     def __init__(self, seed: int, only: tuple[str, ...] = ()) -> None:
         self.random = Random(seed)
@@ -40,10 +48,14 @@ class Choices:
         self.fields: dict[str, tuple[str, np.ndarray]] = {}
         self.arrays: dict[str, tuple[str, np.ndarray]] = {}
         self.numbers: dict[str, int] = {}
+        self.offsets: dict[str, tuple[int, ...]] = {}
+        self.same: dict[str, str] = {}
+        self.options: dict[str, str] = {}
         self.passes: set[str] = set()
         families: dict[str, Callable[[], list[str]]] = {
             "rows": self.rows, "moves": self.moves, "stencil": self.stencil, "tiles": self.tiles,
             "local": self.local, "serial": self.serial, "scatter": self.scatter,
+            **{name: partial(family, self) for name, family in LOOPS.items()},
         }  # fmt: skip
         self.family = self.random.choice(only or tuple(families))
         body = families[self.family]()
@@ -66,8 +78,17 @@ class Choices:
         low = 0 if kind == "u32" else -5
         return self.values.integers(low, 6, shape).astype(DTYPES[kind])
 
-    def array(self, name: str, kind: str, shape: tuple[int, ...], is_field: bool | None = None) -> str:
+    def array(
+        self,
+        name: str,
+        kind: str,
+        shape: tuple[int, ...],
+        is_field: bool | None = None,
+        offset: tuple[int, ...] = (),
+    ) -> str:
         """Add an array of random numbers, a field or an argument; return its name."""
+        if any(offset):
+            self.offsets[name] = offset
         if is_field is None:
             is_field = min(shape) > 0 and self.random.random() < 0.5
         group = self.fields if is_field else self.arrays
@@ -320,13 +341,13 @@ class Choices:
         path.write_text(f"import shadesmith as ti\n{self.source}")
         names: dict[str, Any] = {"ti": ti}
         for name, (kind, array) in self.fields.items():
-            names[name] = ti.field(getattr(ti, kind), array.shape)
+            names[name] = ti.field(getattr(ti, kind), array.shape, offset=self.offsets.get(name))
             names[name].from_numpy(array)
         exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
         given: dict[str, np.ndarray] = {}
         for name, (_, array) in self.arrays.items():
             memory = array.base if array.base is not None else array
-            given[name] = _copied(memory, array)
+            given[name] = given[self.same[name]] if name in self.same else _copied(memory, array)
         kernel = names["run"]
         for _ in range(2):
             kernel(*given.values(), *self.numbers.values())
@@ -345,21 +366,20 @@ def _copied(memory: np.ndarray, array: np.ndarray) -> np.ndarray:
     return np.ndarray(array.shape, array.dtype, fresh.data, first + offset, array.strides)
 
 
-def indented(lines: list[str]) -> list[str]:
-    """Return lines one level deeper."""
-    return [f"    {part}" for line in lines for part in line.split("\n")]
-
-
 def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None:
     """Let passes take loops that are too short to be worth it. change: of a module, a name and its value."""
+    from shadesmith.transpiler.passes.control import row_lanes
     from shadesmith.transpiler.passes.target import whole_rows, widenable
-    from shadesmith.transpiler.passes.threads import block_sums, block_tiles
+    from shadesmith.transpiler.passes.threads import block_sums, block_tiles, rows_of_sums
 
     change(widenable, "FEW", 1)
     change(whole_rows, "ADDED", 1)
     change(block_sums, "FEWEST_ITERATIONS", 1)
     change(block_tiles, "FEWEST_TILES", 1)
     change(block_tiles, "MANY", 256)
+    change(row_lanes, "FEW", 1)
+    change(rows_of_sums, "FEWEST_ROWS", 1)
+    change(rows_of_sums, "SHORTEST", 1)
 
 
 def plain_options() -> dict[str, str]:
@@ -374,7 +394,7 @@ def differences(program: Choices, ti: Any, arch: str, folder: Path) -> list[str]
     """Run a kernel by the interpreter and on a target; return the names of arrays that differ."""
     ti.init(arch=ti.python, offline_cache=False, log_level=ti.ERROR, **plain_options())
     expected = program.run(ti, folder)
-    ti.init(arch=getattr(ti, arch), offline_cache=False, log_level=ti.ERROR, enable_fallback=False)
+    ti.init(arch=getattr(ti, arch), offline_cache=False, log_level=ti.ERROR, enable_fallback=False, **program.options)
     found = program.run(ti, folder)
     return [name for name in expected if not np.array_equal(expected[name], found[name])]
 

@@ -41,7 +41,10 @@ NEIGHBOURS = ("(x[i - 1] if i > 0 else 0.5)", "(y[i + 1] if i < 3 else x[i])", "
 
 
 class Program:
-    """One random kernel as source. `lines`: of its body. for_taichi: only what Taichi 1.7.4 differentiates."""
+    """One random kernel as source. `lines`: of its body. for_taichi: only what Taichi 1.7.4 differentiates.
+
+    copied: variables that keep what another one was, and this one.
+    """
 
     def __init__(self, seed: int, for_taichi: bool = False) -> None:
         self.random = random.Random(seed)
@@ -50,6 +53,7 @@ class Program:
         self.binary = [form for form in BINARY if not for_taichi or "raw_" not in form]
         self.lines: list[str] = []
         self.names = 0
+        self.copied: dict[str, str] = {}
         self.source = self.build()
 
     def build(self) -> str:
@@ -121,6 +125,7 @@ class Program:
             elif kind < 0.5:
                 name = self.random.choice(known)
                 self.emit(depth, f"{name} {self.random.choice(['+=', '-=', '*='])} {self.expression(values, 1)}")
+                known += self.copies(depth, known)
             elif kind < 0.6:
                 self.vector(depth, values, known)
             elif kind < 0.75:
@@ -149,6 +154,20 @@ class Program:
         self.emit(depth, f"{result} = {self.random.choice(use)}")
         known.append(result)
 
+    def copies(self, depth: int, known: list[str]) -> list[str]:
+        """Keep what a variable is in another one, or exchange two; return the new variables."""
+        if self.for_taichi or self.random.random() < 0.5:
+            return []
+        name = self.random.choice(known)
+        if self.random.random() < 0.3:
+            other = self.random.choice(known)
+            self.emit(depth, f"{name}, {other} = {other}, {name} * 0.9")
+            return []
+        copy = self.name("old")
+        self.copied[copy] = name
+        self.emit(depth, f"{copy} = {name}")
+        return [copy]
+
     def update(self, depth: int, values: list[str], known: list[str], budget: int) -> None:
         """Add statements of a branch or an iteration: they change variables from outside, and may declare others."""
         inner = list(known)
@@ -158,8 +177,15 @@ class Program:
                 name = self.name("b")
                 self.emit(depth, f"{name} = {self.expression([*values, *inner])}")
                 inner.append(name)
+            inner += self.copies(depth, known)
             name = self.random.choice(known)
             value = self.expression([*values, *inner, name, name])
+            copies = [copy for copy in inner if self.copied.get(copy) in known]
+            if copies and self.random.random() < 0.5:
+                copy = self.random.choice(copies)
+                sign = self.random.choice(["+", "-"])
+                self.emit(depth, f"{self.copied[copy]} = {copy} {sign} 0.1 * {self.expression([*values, *inner])}")
+                continue
             sums = [f"{name} = grown({name}, {value})", f"{name} += 0.1 * {value}", f"{name} -= 0.1 * ti.sin({value})"]
             self.emit(depth, self.random.choice(sums) if only_sums else f"{name} = {value} * 0.7")
         if budget > 1 and self.random.random() < 0.3:
