@@ -256,8 +256,13 @@ class Choices:
             if self.one(0, 0, 1) and "\n" not in change
             else change.replace("    ", "").split("\n")
         )
+        if self.one(0, 0, 0, 1):  # the loop goes on behind the arrays
+            low, high, self.numbers["high"] = self.one("0", "-3", "low"), self.one("high", str(m + 200)), m + 150
+            inner = self.one(
+                [f"if 0 <= j < {m}:", *indented(inner)], [f"if j < 0 or j >= {m}:", "    continue", *inner]
+            )
         lines = [f"s = x[i] * ti.{kind}(2)", f"for j in range({low}, {high}):", *indented(inner)]
-        if self.one(0, 0, 1):
+        if self.one(0, 0, 1) and self.numbers["high"] <= m:
             lines += ["for j in range(high):", f"    s -= {self.one('a', 'b')}[j]"]
         config = [f"ti.loop_config(block_dim={self.one(32, 64, 256)})"] if self.one(0, 0, 1) else []
         return [

@@ -207,6 +207,52 @@ def test_arrays_of_one_name_are_counted_separately(target: str) -> None:
 Vectors = ti.types.ndarray(ti.math.vec3, 1)
 
 
+Numbers = ti.types.ndarray(ti.i32, 1)
+
+
+def test_elements_that_no_thread_reads_are_not_loaded(target: str) -> None:
+    """A condition, or `continue`, keeps the index inside of an array; where the loop's bounds do, nothing is compared."""
+    field = ti.field(ti.i32, 700)
+    field.from_numpy(np.arange(700, dtype=np.int32))
+
+    @ti.kernel
+    def sums(a: Numbers, out: Numbers, first: ti.i32, last: ti.i32):
+        for i in out:
+            s = 0
+            for j in range(last):
+                if j < a.shape[0] and i != j:
+                    s += a[j]
+            for j in range(first, last):
+                if j < 0 or j >= 700:
+                    continue
+                s += field[j]
+            out[i] = s
+
+    a, out = np.arange(130, dtype=np.int32), np.zeros(150, np.int32)
+    sums(a, out, -9, 900)
+    expected = [a.sum() - (i if i < 130 else 0) + np.arange(700).sum() for i in range(150)]
+    assert out.tolist() == expected
+
+    @ti.kernel
+    def pairs_of(a: Numbers, out: Numbers):
+        for i in out:
+            s = 0
+            for j in range(a.shape[0]):
+                if i != j:
+                    s += a[j]
+            for j in range(650):
+                if i != j:
+                    s += field[j]
+            out[i] = s
+
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    field = ti.field(ti.i32, 700)
+    source = sums.source(a, out, 0, 9, arch=ti.cuda)
+    assert "if (thread < args.a_n - j_tile) {" in source and "j_tile_plus_thread < field_n" in source
+    tests = [line for line in pairs_of.source(a, out, arch=ti.cuda).splitlines() if "if (" in line and "thread" in line]
+    assert len(tests) == 2, tests
+
+
 @pytest.mark.parametrize("dtype", [ti.f32, ti.i32, ti.f64])
 def test_tiles_of_vectors_of_three(target: str, dtype) -> None:
     """In GLSL they have four numbers; what reads the vectors, or one number of them, sees three."""

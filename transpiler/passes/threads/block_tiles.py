@@ -29,8 +29,10 @@ from ...ir.origins import block_size
 from ...ir.statements import (
     RECORDS,
     Array,
+    ArrayShape,
     Break,
     Const,
+    Continue,
     GlobalLoad,
     GlobalPtr,
     If,
@@ -242,7 +244,12 @@ def _staging(
         branch = If(builder.op("lt", *is_inside))
         builder.add(branch)
         builder.block = branch.then
+    body, certain = builder.block, _certainly_read(loop)
     for array, tile in tiles.items():
+        builder.block = body
+        is_there = None if array in certain else _is_there(builder, array, loop, first, thread)
+        if is_there is not None:
+            builder.block = builder.add(If(is_there)).then
         value = builder.load(builder.add(GlobalPtr(array, [element], type=array.element)))
         if isinstance(tile.element, Tensor) and tile.element != array.element:
             numbers = [builder.element(value, [builder.const(k)]) for k in range(3)]
@@ -251,9 +258,41 @@ def _staging(
     if context.options.why_comments:
         names = ", ".join(array.name for array in tiles)
         remark = f"all threads read {names} in this order: each loads one element (block_tiles)"
-        explained = builder.block.statements[-1] if is_whole else branch
+        explained = body.statements[-1] if is_whole else branch
         explained.remarks = (Remark(remark, "above", loop.location),)
     return result
+
+
+def _certainly_read(loop: RangeFor) -> set[Array]:
+    """Return the arrays of which each iteration reads its element, so that all of these exist."""
+    found: set[Array] = set()
+    for statement in loop.body.statements:
+        if isinstance(statement, GlobalLoad) and isinstance(base := base_pointer(statement.pointer), GlobalPtr):
+            found |= {base.array} if _is_suitable(base, loop) else set()
+        if any(isinstance(inner, Continue) for block in blocks(statement) for inner in walk(block)):
+            break
+    return found
+
+
+def _is_there(builder: Builder, array: Array, loop: RangeFor, first: Statement, thread: Statement) -> Statement | None:
+    """Return whether an array has the element of a thread, None if it has those of all iterations."""
+    (start,), (end,) = loop.starts, loop.ends
+    low = array.offset[0] if array.offset else 0
+    is_above = isinstance(start, Const) and int(start.value) >= low
+    if array.shape is None:
+        is_below = isinstance(end, ArrayShape) and end.array is array
+    else:
+        is_below = isinstance(end, Const) and int(end.value) <= low + array.shape[0]
+    if is_above and is_below:
+        return None
+    extent: Statement = builder.add(ArrayShape(array, 0, type=i32))
+    if low:
+        extent = builder.op("add", extent, builder.const(low))
+    if is_above:
+        return builder.op("lt", thread, builder.op("sub", extent, first))
+    element = builder.op("add", first, thread)
+    is_in_array = builder.op("lt", element, extent)
+    return builder.op("logical_and", builder.op("ge", element, builder.const(low)), is_in_array)
 
 
 def _read_tiles(loop: RangeFor, tiles: dict[Array, Array], first: Statement) -> None:
