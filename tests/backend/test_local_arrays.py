@@ -55,3 +55,24 @@ def test_sources(arch, zero: str, half: str) -> None:
     assert "vec7" not in source and "matrix" not in source
     if arch is ti.cuda:
         assert compile_cubin(source)[1] == ""
+
+
+@pytest.mark.parametrize(("arch", "zero"), [(ti.cuda, "{}"), (ti.cpu, "{0}")])
+def test_arrays_that_start_with_one_zero_leave_no_variable_and_no_type_of_it(arch, zero: str) -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+
+    @ti.kernel
+    def several(y: ti.types.ndarray(ti.i32, 1), whole: ti.template()):
+        for i in y:
+            a, b, c, d = ti.Vector([0] * 9), ti.Vector([0] * 9), ti.Vector([0] * 9), ti.Vector([0] * 9)
+            for k in range(3):
+                a[k + i] += k
+                b[k - i] += a[k]
+                c[i] = b[k]
+                d[k] += c[3 - k]
+            y[i] = (d + c).sum() if ti.static(whole) else d[1]
+
+    source = several.source(np.zeros(5, np.int32), False, arch=arch)
+    assert all(f"int {name}[9] = {zero};" in source for name in "abcd")
+    assert "vector" not in source and "ivec9" not in source
+    assert "ivec9" in several.source(np.zeros(5, np.int32), True, arch=arch)

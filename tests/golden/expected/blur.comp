@@ -54,8 +54,8 @@ layout(push_constant, scalar) uniform Args {
 
 // blur.py:9  for i, j in out:
 void task(int i, int j) {
-    // `!=`: by `<` NVIDIA's driver 580 leaves out iterations of some such loops (exact_ends)
     float s = 0.0;  // :10
+    // `!=`: by `<` NVIDIA's driver 580 leaves out iterations of some such loops (exact_ends)
     // blur.py:11  for k in ti.static(range(-1, 2)):
     [[unroll]] for (int k = -1; k != 2; k++) {
         // blur.py:12  s += image[i + k, j]

@@ -43,8 +43,8 @@ void main() {
     uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
     if (index >= uint(args.b_n0) * uint(args.b_n1)) return;
     int i = int(index / args.b_n1), j = int(index % args.b_n1);
-    // `!=`: by `<` NVIDIA's driver 580 leaves out iterations of some such loops (exact_ends)
     float s = 0.0;  // :18
+    // `!=`: by `<` NVIDIA's driver 580 leaves out iterations of some such loops (exact_ends)
     // stencil.py:19  for di, dj in ti.static(ti.ndrange((-1, 2), (-1, 2))):
     [[unroll]] for (int di = -1; di != 2; di++) {
         [[unroll]] for (int dj = -1; dj != 2; dj++) {

@@ -39,4 +39,9 @@ def test_sources() -> None:
     for head in ("k = -3; k != 3; k += 2", "k = -2; k != 1; k++", "k = 2; k != -4; k -= 2", "k = 0; k < 3; k++"):
         assert f"for (int {head})" in source, head
     assert "!=" not in visited.source(np.zeros((1, 5), np.int32), arch=ti.cpu)
+    lines = [line.strip() for line in source.splitlines()]
+    remarks = [number for number, line in enumerate(lines) if line.endswith("(exact_ends)")]
+    assert len(remarks) == 4 and all(
+        "!=" in next(line for line in lines[number + 1 :] if not line.startswith("//")) for number in remarks
+    )
     ti.reset()

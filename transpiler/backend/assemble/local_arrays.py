@@ -9,8 +9,10 @@ has itself.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ...ir.functions import Call
-from ...ir.nodes import Block, Statement, operands, walk
+from ...ir.nodes import Block, Statement, count_uses, operands, walk
 from ...ir.statements import Alloca, LocalStore, MatrixInit, MatrixPtr
 from ...ir.types import Tensor
 from ..languages.common.language import Language
@@ -42,10 +44,11 @@ def local_arrays(block: Block, placement: Placement, language: Language) -> froz
         found.difference_update(value for value in operands(statement) if isinstance(value, Alloca))
         if isinstance(statement, Call):
             found.difference_update(value for value in statement.references() if isinstance(value, Alloca))
-    for variable in found & zeros.keys():
-        zero = zeros[variable]
-        if sum(zero in operands(statement) for statement in statements) == 1:
-            placement.used.discard(zero)  # its type is not named
+    starts = Counter(zero for variable, zero in zeros.items() if variable in found)
+    uses = count_uses(block) if starts else {}
+    for zero, count in starts.items():
+        if uses[zero] == count:
+            placement.used.discard(zero)  # neither it nor its type is named
     return frozenset(found)
 
 

@@ -13,7 +13,7 @@ from ...ir.statements import Const, RangeFor
 from ...ir.tasks import Kernel
 from ..context import PassContext
 
-REMARK = Remark("`!=`: by `<` NVIDIA's driver 580 leaves out iterations of some such loops (exact_ends)", "above")
+REMARK = "`!=`: by `<` NVIDIA's driver 580 leaves out iterations of some such loops (exact_ends)"
 I32_MIN, I32_MAX = -(1 << 31), (1 << 31) - 1
 
 
@@ -29,7 +29,7 @@ def exact_ends(kernel: Kernel, context: PassContext) -> bool:
                 if any(end is not None for end in statement.exact_ends):
                     changed = True
                     if context.options.why_comments:
-                        statement.remarks = (*statement.remarks, REMARK)
+                        statement.remarks = (*statement.remarks, Remark(REMARK, "above", statement.location))
     return changed
 
 
