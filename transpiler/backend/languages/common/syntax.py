@@ -24,6 +24,8 @@ from ....ir.statements import (
     MatrixInit,
     MatrixPtr,
     Operation,
+    RangeFor,
+    is_const,
 )
 from ....ir.types import (
     Scalar,
@@ -135,7 +137,7 @@ def operation_syntax(language: Language, operation: Operation, exact: bool = Fal
     if exact and language.coarse(op, element_of(types[0])):
         op = EXACT + op
     syntax = _operation(language, op, types, operation.type)
-    if operation.op in ("shl", "sar", "shr") and isinstance(operation.operands[1], Const):
+    if operation.op in ("shl", "sar", "shr"):
         return _without_mask(syntax, operation.operands[1])
     if operation.op in BY_POSITIVE and isinstance(operation.operands[1], Const):
         return _by_constant(language, operation, operation.operands[1]) or syntax
@@ -426,12 +428,30 @@ def _scalar(type: Type | None) -> Scalar:
     return type
 
 
-def _without_mask(syntax: Syntax, count: Const) -> Syntax:
-    """A constant count in range needs no mask: `x << 3`."""
+def _without_mask(syntax: Syntax, count: Statement) -> Syntax:
+    """A count that is certainly in range needs no mask: `x << 3`."""
     start = syntax.template.find("({1} & ")
-    if start < 0 or not 0 <= count.value < element_of(count.type or u1).bits:
+    greatest = _greatest(count) if start >= 0 else None
+    if greatest is None or greatest >= element_of(count.type or u1).bits:
         return syntax
     end = start + 1
     while syntax.template[start:end].count("(") != syntax.template[start:end].count(")"):
         end += 1
     return replace(syntax, template=syntax.template[:start] + "{1}" + syntax.template[end:])
+
+
+def _greatest(count: Statement) -> int | None:
+    """Return the greatest value that a number may have, None if it may be negative or is not known."""
+    match count:
+        case Const(value=value):
+            return int(value) if int(value) >= 0 else None
+        case LoopIndex(loop=RangeFor(starts=starts, ends=ends, steps=steps), axis=axis):
+            first, end = starts[axis], ends[axis]
+            if not (isinstance(first, Const) and isinstance(end, Const) and is_const(steps[axis], 1)):
+                return None
+            return int(end.value) - 1 if 0 <= int(first.value) < int(end.value) else None
+        case Operation(op="bit_and", operands=[_, Const(value=mask)]):
+            return int(mask) if int(mask) >= 0 else None
+        case Cast(value=Statement(type=Scalar(kind="int" | "uint")) as inner, bits=False):
+            return _greatest(inner)
+    return None
