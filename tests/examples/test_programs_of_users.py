@@ -1,9 +1,10 @@
-"""Twenty programs as Taichi's users write them, by `shadesmith run`: they print what Taichi 1.7.4 prints on its CPU.
+"""Twenty-two programs as Taichi's users write them, by `shadesmith run`: they print what Taichi 1.7.4 prints.
 
 They have classes with kernels, functions as template arguments, structs with methods, trees of nodes, tapes, windows
 without a display, pictures and PLY files, packed numbers, imports of inner modules, formats, early exits, sparse
-matrices and shared memory. They are read from `programs`, which is left as it was written. What Taichi printed is below,
-or in a file beside the program (of `beams` without the two lines of `SparseCG`, of `blocks` on Vulkan).
+matrices, shared memory and integers of all widths. They are read from `programs`, which is left as it was written. What
+Taichi printed on its CPU is below, or in a file beside the program (of `beams` without the two lines of `SparseCG`, of
+`blocks` on Vulkan).
 """
 
 from __future__ import annotations
