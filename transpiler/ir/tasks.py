@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from enum import Enum
 from itertools import chain
@@ -217,15 +217,19 @@ def with_members(structs: Iterable[Struct]) -> list[Struct]:
 TYPE_OF = attrgetter("type")
 
 
-def kinds_in(kernel: Kernel) -> Kinds:
-    """Return the kinds of all statements of a kernel."""
+def blocks_in(kernel: Kernel) -> list[Block]:
+    """Return all blocks of a kernel, those inside others too."""
+    return [block for root in kernel.roots() for block in walk_blocks(root)]
+
+
+def kinds_in(kernel: Kernel, blocks: Sequence[Block] | None = None) -> Kinds:
+    """Return the kinds of all statements of a kernel. blocks: all of the kernel, if they are known."""
     kinds: Kinds = {DERIVATIVE} if kernel.derivative else set()
-    for root in kernel.roots():
-        for block in walk_blocks(root):
-            statements = block.statements
-            kinds.update(map(type, statements))
-            kinds.update(map(type, map(TYPE_OF, statements)))
-            kinds.update([statement.op for statement in statements if statement.__class__ is Operation])
+    for block in blocks_in(kernel) if blocks is None else blocks:
+        statements = block.statements
+        kinds.update(map(type, statements))
+        kinds.update(map(type, map(TYPE_OF, statements)))
+        kinds.update([statement.op for statement in statements if statement.__class__ is Operation])
     return kinds
 
 
@@ -234,21 +238,21 @@ def forget_statements(kernel: Kernel) -> None:
 
     A loop and its index refer to each other: Python's garbage collector would traverse the kernel to find that out.
     """
-    for root in kernel.roots():
-        for block in list(walk_blocks(root)):
-            block.statements = []
-            block.result = None
+    for block in blocks_in(kernel):
+        block.statements = []
+        block.result = None
 
 
-def scalars_in(kernel: Kernel) -> set[Scalar]:
-    """Return the scalar types of all values of a kernel, and those of the elements and members of its values."""
-    types = {statement.type for statement in statements_in(kernel)}
+def scalars_in(blocks: Sequence[Block]) -> set[Scalar]:
+    """Return the scalar types of all values of some blocks, and those of the elements and members of the values."""
+    types: set[Type | None] = set()
+    for block in blocks:
+        types.update(map(TYPE_OF, block.statements))
     return {scalar for type in types if type is not None for scalar in scalars_of(type)}
 
 
-def arrays_in(kernel: Kernel) -> set[Array]:
-    """Return the arrays that a kernel accesses."""
-    blocks = [block for root in kernel.roots() for block in walk_blocks(root)]
+def arrays_in(blocks: Sequence[Block]) -> set[Array]:
+    """Return the arrays that statements of some blocks access."""
     return {statement.array for block in blocks for statement in block.statements if statement.__class__ is GlobalPtr}
 
 

@@ -7,7 +7,10 @@ from dataclasses import field
 from typing import Any, TypeVar
 
 from ..errors import SourceLocation
-from ..ir.tasks import Kernel, Kinds, kinds_in
+from ..ir.nodes import Block
+from ..ir.statements import Array
+from ..ir.tasks import Kernel, Kinds, arrays_in, blocks_in, kinds_in, scalars_in
+from ..ir.types import Scalar
 from ..ir.verify import Stage
 from ..lazy_dataclasses import dataclass
 from ..options import Capabilities, CompileOptions
@@ -99,12 +102,35 @@ class PassContext:
     def may_have(self, kernel: Kernel, kinds: Iterable[object]) -> bool:
         """Return whether a kernel may contain statements of one of these classes, or one of these operations."""
         if self.kinds is None:
-            self.kinds = kinds_in(kernel)
+            self.kinds = kinds_in(kernel, self.blocks(kernel))
         return not self.kinds.isdisjoint(kinds)
 
     def may_have_all(self, kernel: Kernel, kinds: Iterable[object]) -> bool:
         """Return whether a kernel may contain statements of all these classes, and all these operations."""
         return all(self.may_have(kernel, (kind,)) for kind in kinds)
+
+    def blocks(self, kernel: Kernel) -> list[Block]:
+        """Return all blocks of a kernel, found once until a pass changes it."""
+        return self.fact(blocks_in, kernel)
+
+    def scalars(self, kernel: Kernel) -> set[Scalar]:
+        """Return `scalars_in` of all blocks of a kernel, likewise."""
+        if scalars_in not in self.facts:
+            self.facts[scalars_in] = scalars_in(self.blocks(kernel))
+        found: set[Scalar] = self.facts[scalars_in]
+        return found
+
+    def arrays(self, kernel: Kernel) -> set[Array]:
+        """Return `arrays_in` of all blocks of a kernel, likewise."""
+        if arrays_in not in self.facts:
+            self.facts[arrays_in] = arrays_in(self.blocks(kernel))
+        found: set[Array] = self.facts[arrays_in]
+        return found
+
+    def forget(self) -> None:
+        """Forget what is known of a kernel, since the pass that runs has changed it and goes on."""
+        self.facts.clear()
+        self.kinds = None
 
     def fact(self, find: Callable[..., Found], *given: Hashable) -> Found:
         """Return `find(*given)`, found once until a pass changes the kernel."""

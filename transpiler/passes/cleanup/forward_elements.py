@@ -30,15 +30,20 @@ ACCESSES = frozenset({GlobalLoad, GlobalStore})
 
 
 def _may_forward(kernel: Kernel) -> bool:
-    """Return whether a statement loads or stores through a pointer through which one before it has stored."""
-    stored: set[Statement] = set()
+    """Return whether a statement loads through a pointer through which one before it has stored, or stores the same."""
+    stored: dict[Statement, set[Statement]] = {}
     for root in kernel.roots():
         for statement in [s for s in walk(root) if s.__class__ in ACCESSES]:
-            pointer = statement.pointer  # type: ignore[attr-defined]
-            if pointer in stored:
+            values = stored.get(statement.pointer)  # type: ignore[attr-defined]
+            if isinstance(statement, GlobalStore):
+                if values is None:
+                    stored[statement.pointer] = {statement.value}
+                elif statement.value in values:
+                    return True
+                else:
+                    values.add(statement.value)
+            elif values is not None:
                 return True
-            if statement.__class__ is GlobalStore:
-                stored.add(pointer)
     return False
 
 

@@ -46,14 +46,14 @@ def lower(kernel: Kernel, context: PassContext) -> bool:
         TaichiSyntaxError: for a value returned from inside a parallel loop, whose iterations have no order.
     """
     if _share_updates(kernel.body):
-        context.kinds = None
+        context.forget()
     if context.may_have(kernel, (Return,)) and any(isinstance(statement, Return) for statement in walk(kernel.body)):
         _Returns(kernel).run()
-        context.kinds = None
+        context.forget()
     if context.may_have(kernel, (Break,)):
         for root in kernel.roots():
             _split_axes(root)
-        context.kinds = None
+        context.forget()
     return True
 
 

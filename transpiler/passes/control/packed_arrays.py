@@ -16,7 +16,7 @@ from ...errors import TaichiTypeError
 from ...ir.builder import Builder
 from ...ir.nodes import Effect, Statement
 from ...ir.statements import Array, AtomicOp, Const, GlobalLoad, GlobalPtr, GlobalStore
-from ...ir.tasks import Kernel, arrays_in
+from ...ir.tasks import Kernel
 from ...ir.types import Packing, QuantType, Scalar, Type, f32, i32, i64, mask_of, u32, u64
 from ...lazy_dataclasses import dataclass
 from ..analysis.aliasing import underlying_object
@@ -27,7 +27,7 @@ from ..rewrite import DROPPED, Rewriter
 
 def packed_arrays(kernel: Kernel, context: PassContext) -> bool:
     """Rewrite all accesses to fields of quantised numbers; loops over them stay, since they only use the shape."""
-    if not any(array.packing for array in context.fact(arrays_in, kernel)):
+    if not any(array.packing for array in context.arrays(kernel)):
         return False
     return _Unpacker(kernel, context.options.check_out_of_bound).run(kernel)
 

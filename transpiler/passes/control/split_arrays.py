@@ -34,7 +34,7 @@ from ...ir.statements import (
     StructInit,
     StructPtr,
 )
-from ...ir.tasks import Kernel, arrays_in
+from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Struct, Tensor
 from ...lazy_dataclasses import dataclass
 from ..checks.bounds import Access, index_check, is_safe
@@ -47,7 +47,7 @@ Usage = Callable[[Array], "Statement | None"]
 
 def split_arrays(kernel: Kernel, context: PassContext) -> bool:
     """Rewrite all accesses to split arrays; loops over them stay, since they only use the shape."""
-    if not any(array.parts for array in context.fact(arrays_in, kernel)):
+    if not any(array.parts for array in context.arrays(kernel)):
         return False
     return _Splitter(kernel, context.options.check_out_of_bound).run(kernel)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from ...ir.builder import Builder
 from ...ir.nodes import Statement, blocks, map_operands, operands, walk
 from ...ir.statements import Cast, GlobalStore, Operation
-from ...ir.tasks import Kernel, scalars_in
+from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, element_of, f16
 from ..context import PassContext
 from ..rewrite import surround
@@ -24,7 +24,7 @@ IN_16_BITS = frozenset({"add", "sub", "mul", "neg", "abs", "min", "max", "floor"
 
 def rounded_halves(kernel: Kernel, context: PassContext) -> bool:
     """Add a rounding after each such number, for its uses but stores."""
-    if not context.capabilities.skips_roundings or f16 not in context.fact(scalars_in, kernel):
+    if not context.capabilities.skips_roundings or f16 not in context.scalars(kernel):
         return False
     statements = [s for root in kernel.roots() for s in walk(root)]
     users = [s for s in statements if not isinstance(s, GlobalStore)]

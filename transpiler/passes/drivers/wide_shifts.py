@@ -13,7 +13,7 @@ from __future__ import annotations
 from ...ir.builder import Builder
 from ...ir.nodes import Statement
 from ...ir.statements import ArgLoad, Cast, Const, GlobalLoad, MatrixInit, Operation
-from ...ir.tasks import Kernel, scalars_in
+from ...ir.tasks import Kernel
 from ...ir.types import Scalar, element_of, i64, u64
 from ..context import PassContext
 from ..rewrite import surround
@@ -23,7 +23,7 @@ COUNT = 31
 
 def wide_shifts(kernel: Kernel, context: PassContext) -> bool:
     """Rename the left shifts of 64-bit integers that are, or may become, shifts by 31 bits."""
-    if not context.capabilities.miscompiles_integers or context.fact(scalars_in, kernel).isdisjoint((i64, u64)):
+    if not context.capabilities.miscompiles_integers or context.scalars(kernel).isdisjoint((i64, u64)):
         return False
     found = False
 

@@ -51,7 +51,7 @@ def struct_for(kernel: Kernel, context: PassContext) -> bool:
         rebind_indices(root, replaced)
     # Bounds of a loop over a dense array are numbers and extents, which are printed in place.
     if cell_indices or any(is_in_pool(loop.over) for loop in replaced.values()):
-        context.kinds = None
+        context.forget()
     else:
         context.left = frozenset()
     return True

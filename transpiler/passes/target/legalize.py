@@ -12,7 +12,7 @@ from ...errors import SourceLocation, UnsupportedError
 from ...ir.builder import Builder
 from ...ir.nodes import Statement, walk
 from ...ir.statements import AtomicOp, Const, GlobalPtr, Operation, base_pointer
-from ...ir.tasks import Kernel, scalars_in
+from ...ir.tasks import Kernel
 from ...ir.types import SCALARS, Scalar, Tensor, Type, element_of, scalars_of
 from ..context import PassContext
 from ..rewrite import Rewriter
@@ -40,7 +40,7 @@ def legalize(kernel: Kernel, context: PassContext) -> bool:
         UnsupportedError: at the first statement of a type that the target does not support.
     """
     _check_types(kernel, context)
-    if not context.may_have(kernel, (AtomicOp, "pow")):
+    if not context.may_have(kernel, ("pow",)) and not context.may_have_all(kernel, (AtomicOp, Tensor)):
         return False
     return Rewriter({AtomicOp: _split_atomic, Operation: _expand_power}).run(kernel)
 
@@ -48,7 +48,7 @@ def legalize(kernel: Kernel, context: PassContext) -> bool:
 def _check_types(kernel: Kernel, context: PassContext) -> None:
     """Raise UnsupportedError for the first statement of a type or an atomic that the target lacks."""
     types = context.capabilities.types
-    lacks_some = any(scalar.name not in types for scalar in context.fact(scalars_in, kernel))
+    lacks_some = any(scalar.name not in types for scalar in context.scalars(kernel))
     has_atomics = context.may_have(kernel, (AtomicOp,))
     checked: set[tuple[str, Type | None]] = set()
     for statement in (s for root in kernel.roots() for s in walk(root)) if lacks_some or has_atomics else ():
