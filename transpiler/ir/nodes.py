@@ -139,7 +139,8 @@ def walk(block: Block) -> Iterator[Statement]:
             found += statements[start : number + 1]
             start = number + 1
             nested = [inner.statements for inner in readers[statement.__class__](statement)]
-            if not all(map(are_flat, nested)):
+            is_flat = len(nested) == 1 and len(nested[0]) > MANY and are_flat(nested[0])
+            if not is_flat and [one for inner in nested for one in inner if one.BLOCKS]:
                 pending.append((statements, start, numbers))
                 for inner in reversed(nested):
                     pending.append((inner, 0, iter([k for k, one in enumerate(inner) if one.BLOCKS])))

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from ..errors import NOWHERE
 from ..ir.builder import Builder
-from ..ir.nodes import RESOLVERS, Block, Effect, Statement, blocks
+from ..ir.nodes import MANY, RESOLVERS, Block, Effect, Statement, blocks
 from ..ir.statements import ArgLoad, Const, LoopIndex
 from ..ir.tasks import Kernel
 
@@ -111,7 +111,11 @@ class Rewriter:
         if handlers is None:
             handlers = self._handlers = _Handlers(self)
         mapping, resolvers, append = self.mapping, RESOLVERS, self.out.append
-        for statement in block.statements:
+        statements = block.statements
+        if not mapping and len(statements) > MANY and not any(map(handlers.__getitem__, set(map(type, statements)))):
+            self.out += statements  # all are kept
+            statements = []
+        for statement in statements:
             kind = statement.__class__
             handler = handlers[kind]
             if handler is None:

@@ -19,7 +19,7 @@ from ...ir.textures import TEXTURE_STATEMENTS
 from ...ir.types import Struct
 from ..languages.common.one_line import COLUMNS, INDENT
 from ..languages.common.symbols import Symbols
-from ..languages.common.syntax import extensions, helper_identifiers, helpers_source
+from ..languages.common.syntax import Library, library_of
 from ..languages.glsl.float_controls import EXTENSION as FLOAT_CONTROLS
 from ..languages.glsl.float_controls import execution_modes, rounding
 from ..layout.accessors import UsedMemory, definitions
@@ -55,7 +55,8 @@ class FileAssembler:
 
     Attributes:
         referenced: names that the files reference.
-        members, results: lines of the structs that each file declares; made once, as `member_types` is.
+        members, results: lines of the structs that each file declares; made once, as `member_types` and `modes` are.
+        libraries: what files need of helpers, by the keys of these, which most files of a kernel have in common.
     """
 
     def __init__(self, context: EmitContext, functions: Mapping[Function, PrintedFunction]) -> None:
@@ -67,6 +68,9 @@ class FileAssembler:
         self.results = _as_one(padded(layout.results.members))
         self.member_types = member_types(context.language, layout)
         self.types = list(dict.fromkeys([*layout.usage.types, *layout.stored_types]))
+        self.modes = self._modes()
+        self.all_modes = [*self._rounding(), *self.modes]
+        self.libraries: dict[tuple[str, ...], Library] = {}
 
     def file(self, printed: list[PrintedTask], number: int) -> SourceFile:
         """Return the file that contains these tasks."""
@@ -112,18 +116,20 @@ class FileAssembler:
         used = UsedMemory().with_all([*(f.used for f in functions), *(p.used for p in printed)])
         copied = [] if self.language.has_pointers else [array for p in printed for array in p.task.block_sums]
         macros, cell_functions, cell_helpers = definitions(layout.accessors, used, layout.cells, copied)
-        helpers = [*layout.helpers, *cell_helpers, *_helpers_of(functions, printed)]
+        helpers = _helpers_of(functions, printed)
+        extensions = self._extensions(self._library([*layout.helpers, *helpers]))
+        library = self._library([*layout.helpers, *cell_helpers, *helpers])
         symbols = Symbols(set(cell_helpers), {*cell_helpers, *self.member_types})
         for other in (*(f.symbols for f in functions), *(p.symbols for p in printed)):
             symbols.add(other)
-        self.referenced |= referenced_names(context.target, layout, helpers, symbols)
+        self.referenced |= referenced_names(layout, library.names, symbols)
         has_pointers = self.language.has_pointers
         return {
             "banner": banner(context, printed),
             "constants": _constants([] if context.in_sections else blocks, lanes, printed),
             "named_constants": self._named_constants(used),
-            "extensions": self._extensions(functions, printed),
-            "modes": [*self._rounding(), *self._modes()],
+            "extensions": extensions,
+            "modes": self.all_modes,
             "references": layout.references,
             "members": self.members,
             "by_pointer": context.by_pointer,
@@ -134,10 +140,10 @@ class FileAssembler:
             "joins_in_order": any(p.reductions.done for p in printed),
             "results": self.results,
             "textures": [] if has_pointers else declarations(used.textures, layout.usage, layout.textures),
-            "headers": headers(self.language, symbols.named | helper_identifiers(self.language, helpers)),
+            "headers": headers(self.language, symbols.named | library.identifiers),
             "accessors": macros,
             "cell_functions": cell_functions,
-            "helpers": helpers_source(self.language, helpers, layout.aligned),
+            "helpers": library.source,
             "structs": [
                 *(layout.structs.declaration(struct) for struct in self._used_structs(functions, printed)),
                 *(declaration for tree in layout.trees.values() for declaration in tree.structs),
@@ -171,14 +177,21 @@ class FileAssembler:
         used = set(with_members([*self.layout.structs.stored, *seen]))
         return [struct for struct in self.layout.structs.names if struct in used]
 
-    def _extensions(self, functions: list[PrintedFunction], printed: list[PrintedTask]) -> list[str]:
+    def _library(self, keys: list[str]) -> Library:
+        """Return what a file needs of helpers."""
+        key = tuple(dict.fromkeys(keys))
+        found = self.libraries.get(key)
+        if found is None:
+            found = self.libraries[key] = library_of(self.language, key, self.layout.aligned, self.types)
+        return found
+
+    def _extensions(self, library: Library) -> list[str]:
         """Return the GLSL extensions that a file needs: for addresses, for types, for native atomics."""
         if self.language.has_pointers:
             return []
         names = ["GL_EXT_buffer_reference", "GL_EXT_scalar_block_layout"] if self.layout.declarations else []
-        keys = [*self.layout.helpers, *_helpers_of(functions, printed)]
-        names += extensions(self.language, self.types, keys)
-        names += [FLOAT_CONTROLS] if self._modes() else []
+        names += library.extensions
+        names += [FLOAT_CONTROLS] if self.modes else []
         return list(dict.fromkeys(names))
 
     def _rounding(self) -> list[str]:

@@ -15,8 +15,7 @@ from collections.abc import Collection, Iterable
 from ...ir.types import SCALARS, Scalar, parts_of, scalars_of, u32
 from ..languages.common.language import Language
 from ..languages.common.symbols import Symbols
-from ..languages.common.syntax import helper_names, stored_type
-from ..languages.common.target import Target
+from ..languages.common.syntax import stored_type
 from ..layout.args_members import WIDENED
 from ..layout.layout import Layout
 from ..layout.signatures import Signature
@@ -31,13 +30,12 @@ def user_names(layout: Layout, signatures: Iterable[Signature]) -> frozenset[str
     return frozenset(names)
 
 
-def referenced_names(target: Target, layout: Layout, helpers: Iterable[str], symbols: Symbols) -> set[str]:
+def referenced_names(layout: Layout, helpers: Iterable[str], symbols: Symbols) -> set[str]:
     """Return the generated names and the names of the language that a file references: helpers, types, functions.
 
-    helpers: keys of those that the file declares. symbols: of what is printed in it.
+    helpers: the names that the helpers of the file define. symbols: of what is printed in it.
     """
-    names = {reference.name for reference in layout.references}
-    return symbols.called | names.union(helper_names(target.language, helpers))
+    return symbols.called.union([reference.name for reference in layout.references], helpers)
 
 
 def headers(language: Language, names: Collection[str]) -> list[str]:

@@ -64,7 +64,8 @@ class Usage:
     read: set[Array] = field(default_factory=set)
     written: set[Array] = field(default_factory=set)
     read_back: set[Array] = field(default_factory=set)
-    """Arrays from which the source may read what it has just stored, instead of giving the value a name."""
+    """Arrays from which the source may read what it has just stored, instead of giving the value a name; only if there
+    is an array that is written and not read."""
     shapes: dict[tuple[Array | Texture, int], str | None] = field(default_factory=dict)
     parameters: dict[Parameter, None] = field(default_factory=dict)
     textures: dict[Texture, None] = field(default_factory=dict)
@@ -104,7 +105,7 @@ def collect(kernel: Kernel) -> Usage:
     kernel_parameters = set(kernel.parameters)
     failing = {f for f in kernel.functions if any(isinstance(s, CHECKS) for s in reachable(f.body))}
     inside = {statement for function in kernel.functions for statement in walk(function.body)}
-    uses = count_uses_in(kernel.roots())
+    stores: list[GlobalStore] = []
     for task, statement in _statements(kernel):
         if statement.type is not None:
             usage.types[statement.type] = None
@@ -124,10 +125,9 @@ def collect(kernel: Kernel) -> Usage:
                 usage.fences = True
             case GlobalLoad(pointer=pointer):
                 _mark(usage.read, pointer)
-            case GlobalStore(pointer=pointer, value=value):
+            case GlobalStore(pointer=pointer):
                 _mark(usage.written, pointer)
-                if uses[value] > 1:
-                    _mark(usage.read_back, pointer)
+                stores.append(statement)
             case AtomicOp(pointer=pointer):
                 _mark(usage.read, pointer)
                 _mark(usage.written, pointer)
@@ -148,6 +148,11 @@ def collect(kernel: Kernel) -> Usage:
             case Print() | Notice() | Assert() | IndexCheck():
                 usage.sites[statement] = len(usage.sites)
                 usage.task_of[statement] = task
+    if not usage.written <= usage.read:
+        uses = count_uses_in(kernel.roots())
+        for store in stores:
+            if uses[store.value] > 1:
+                _mark(usage.read_back, store.pointer)
     usage.task_sites = sum(site not in inside for site in usage.sites)
     for key, candidates in names.items():
         candidates.discard(None)

@@ -11,8 +11,9 @@ Remarks of statements are comments too: where they are printed, and in which cha
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache, lru_cache
+from typing import Generic, TypeVar
 
 from ...errors import NOWHERE, SourceLocation, basename
 from ...ir.nodes import Remark, Statement
@@ -27,9 +28,8 @@ NUMBER = re.compile(
 NAME = re.compile(r"[A-Za-z_]\w*")
 WORD = re.compile(f"{NAME.pattern}|{NUMBER.pattern}")
 """A name or a number, in one search. A number that touches a name is none of both."""
-RUN = re.compile(r"[\w.]+")
-"""What contains all of a word, except for the sign of an exponent."""
-EXPONENT = re.compile("[eE][-+]")
+BETWEEN_RUNS = "".join(c if c.isalnum() or c in "_." else " " for c in map(chr, range(128)))
+"""A table of characters: blanks between runs that contain all of a word, except for the sign of an exponent."""
 COMMENT = re.compile(r"//[^\n]*")
 CHAIN = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 DECLARED_TYPE = re.compile(r"^[A-Za-z_]\w* (?=[A-Za-z_]\w* = )")
@@ -40,6 +40,7 @@ PYTHON_KEYWORDS = frozenset({
 KEYWORDS = frozenset({
     "if", "else", "for", "while", "return", "break", "continue", "true", "false", "const", "args", "unsigned", "long",
 })  # fmt: skip
+Item = TypeVar("Item")
 VECTOR_TYPE = re.compile(r"[a-z]*(?:vec|mat)\d+(?:x\d+)?")
 
 
@@ -147,10 +148,13 @@ def _repeats(python: str, code: Sequence[str], types: frozenset[str]) -> bool:
     python = python.partition("#")[0]
     if '"' in python or "'" in python or _continues(python):
         return False
-    given = _words(python, PYTHON_KEYWORDS)
     source = code[0] if len(code) == 1 else " ".join(code)
     declared = DECLARED_TYPE.match(source)
-    words = _words(source if declared is None else source[declared.end() :], KEYWORDS)
+    behind = source if declared is None else source[declared.end() :]
+    runs, printed_runs = _runs(python), _runs(behind)
+    if _joined(VALUES, runs) - PYTHON_KEYWORDS == _joined(VALUES, printed_runs) - KEYWORDS:
+        return True  # most: they differ in the suffixes of numbers
+    given, words = _joined(WORDS, runs) - PYTHON_KEYWORDS, _joined(WORDS, printed_runs) - KEYWORDS
     names, numbers = _names_and_numbers(given - words)
     others, printed_numbers = _names_and_numbers(words - given)
     if numbers != printed_numbers:  # beyond those that both have
@@ -160,7 +164,7 @@ def _repeats(python: str, code: Sequence[str], types: frozenset[str]) -> bool:
         if numbers - common != printed_numbers - common:
             return False
     if not names and not others:
-        return True  # most: they differ in the suffixes of numbers
+        return True
     known = _names_and_numbers(given)[0]
     members = _members(python) if "." in python else {}
     printed = known - names
@@ -168,21 +172,33 @@ def _repeats(python: str, code: Sequence[str], types: frozenset[str]) -> bool:
     return known - types == printed - types
 
 
-def _words(line: str, keywords: frozenset[str]) -> set[str]:
-    """Return the names and the numbers in a line, without keywords."""
-    if line.isascii() and not EXPONENT.search(line):
-        found: list[str] = []
-        for run in RUN.findall(line):
-            found += _words_in(run)
-    else:
-        found = WORD.findall(line)
-    return set(found) - keywords
+class _Found(dict[str, frozenset[Item]], Generic[Item]):
+    """By a run of letters, digits and dots, which is often the same, what a function finds of each word in it."""
+
+    def __init__(self, find: Callable[[str], Item]) -> None:
+        super().__init__()
+        self.find = find
+
+    def __missing__(self, run: str) -> frozenset[Item]:
+        if len(self) >= MAX_RUNS:
+            self.clear()
+        self[run] = found = frozenset(map(self.find, WORD.findall(run)))
+        return found
 
 
-@lru_cache(maxsize=4096)
-def _words_in(run: str) -> list[str]:
-    """Return the names and the numbers in a run of letters, digits and dots, which is often the same."""
-    return WORD.findall(run)
+def _runs(line: str) -> list[str]:
+    """Return parts of a line, inside of which are its names and numbers."""
+    has_exponent = "e-" in line or "e+" in line or "E-" in line or "E+" in line
+    if line.isascii() and not has_exponent:
+        return line.translate(BETWEEN_RUNS).split()
+    return WORD.findall(line)
+
+
+def _joined(found: _Found[Item], runs: list[str]) -> set[Item]:
+    """Return what is found in any of the runs."""
+    joined: set[Item] = set()
+    joined.update(*map(found.__getitem__, runs))
+    return joined
 
 
 def _names_and_numbers(words: Set[str]) -> tuple[set[str], set[float]]:
@@ -219,6 +235,17 @@ def _value(word: str) -> float | None:
     if word[:2] in ("0x", "0X"):
         return float(int(word.rstrip("uUlL"), 16))
     return float(word.rstrip("fFhHuUlL"))
+
+
+def _name_or_value(word: str) -> str | float:
+    """Return a name, or the value of a number."""
+    number = _value(word)
+    return word if number is None else number
+
+
+MAX_RUNS = 4096
+WORDS = _Found[str](str)
+VALUES = _Found[str | float](_name_or_value)
 
 
 @lru_cache(maxsize=4096)

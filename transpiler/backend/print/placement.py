@@ -133,6 +133,7 @@ def place(roots: Sequence[tuple[Block, Sequence[Statement]]], is_infix: Callable
     operation is printed as `a op b`, so that `a op= b` exists.
     """
     placer = _Placer(is_infix)
+    roots = [(block, results) for block, results in roots if block.statements or results]
     for block, _ in roots:
         placer.number(block, None)
     for block, results in reversed(roots):

@@ -18,7 +18,7 @@ from ...ir.statements import Array, ArrayShape, Const, If, LoopIndex, RangeFor, 
 from ...ir.tasks import Kernel
 from ...ir.types import i32
 from ..context import PassContext
-from ..rewrite import Rewriter
+from ..rewrite import Rewriter, Rule
 from .active_cells import changes_its_cells, is_active, less, listed_by, over_active_cells, unlisted_by
 
 
@@ -45,7 +45,10 @@ def struct_for(kernel: Kernel, context: PassContext) -> bool:
         assert isinstance(statement, LoopIndex)
         return cell_indices[statement.loop][statement.axis] if statement.loop in cell_indices else None
 
-    if not Rewriter({StructFor: rule, LoopIndex: index}).run(kernel):
+    rules: dict[type[Statement], Rule] = {StructFor: rule}
+    if any(isinstance(loop, StructFor) and is_in_pool(loop.array) for loop in listed):
+        rules[LoopIndex] = index
+    if not Rewriter(rules).run(kernel):
         return False
     for root in kernel.roots() if replaced else ():
         rebind_indices(root, replaced)

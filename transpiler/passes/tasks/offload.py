@@ -13,9 +13,10 @@ in a `Temporary` with their Python name.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 
 from ...ir.functions import Call, calls
-from ...ir.nodes import Block, Effect, Statement, blocks, clone, has_effect, operands, walk_blocks
+from ...ir.nodes import READERS, Block, Effect, Statement, blocks, clone, has_effect, operands, walk_blocks
 from ...ir.statements import (
     Alloca,
     GlobalLoad,
@@ -185,9 +186,9 @@ class _Offload:
         return [*operands(statement), *(value for block in blocks(statement) for value in self.read_in(block))]
 
     def read_in(self, block: Block) -> list[Statement]:
-        """Return the top-level values that statements in `block` or inside them read, each once."""
+        """Return the top-level values that statements in `block` or inside them read, each once, in no order."""
         if block not in self.read:
-            self.read[block] = [value for value in dict.fromkeys(_used(block)) if value in self.group_of]
+            self.read[block] = list(self.group_of.keys() & _used(block))
         return self.read[block]
 
     def rewrite(self, draft: _Draft) -> None:
@@ -248,14 +249,14 @@ def _calls(statement: Statement) -> bool:
     return isinstance(statement, Call) or (bool(statement.BLOCKS) and any(calls(Block([statement]))))
 
 
-def _used(block: Block) -> list[Statement]:
+def _used(block: Block) -> set[Statement]:
     """Return all operands of the statements in `block` and inside them."""
-    used: list[Statement] = []
+    used: set[Statement] = set()
+    readers = READERS
     for inner in walk_blocks(block):
-        for statement in inner.statements:
-            used += operands(statement)
+        used.update(chain.from_iterable([readers[s.__class__](s) for s in inner.statements]))
         if inner.result is not None:
-            used.append(inner.result)
+            used.add(inner.result)
     return used
 
 

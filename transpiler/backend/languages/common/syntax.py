@@ -43,6 +43,7 @@ from ....ir.types import (
     u32,
     with_element,
 )
+from ....lazy_dataclasses import dataclass
 from . import (
     atomics,
     collectives,
@@ -354,6 +355,26 @@ def helper_names(language: Language, keys: Iterable[str]) -> list[str]:
     names = [helper.name for helper in helpers.order(language, library_keys)]
     names += [tensors.tensor_name(tensor) for tensor in structs]
     return names + [_generate(language, key).name for key in functions]
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """What a file needs of helpers: their source, all names that it defines, all identifiers in it, extensions."""
+
+    source: str
+    names: list[str]
+    identifiers: set[str]
+    extensions: list[str]
+
+
+def library_of(language: Language, keys: Sequence[str], aligned: Collection[Tensor], types: Iterable[Type]) -> Library:
+    """Return what a file needs of the helpers `keys`; types: of the values and arrays in it. aligned: as for `helpers_source`."""
+    return Library(
+        helpers_source(language, keys, aligned),
+        helper_names(language, keys),
+        helper_identifiers(language, keys),
+        extensions(language, types, keys),
+    )
 
 
 def helper_identifiers(language: Language, keys: Iterable[str]) -> set[str]:
