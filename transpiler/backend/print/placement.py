@@ -166,12 +166,15 @@ class _Placer:
     def number(self, block: Block, loop: _Loop | None) -> None:
         for statement in block.statements:
             position = self.clock
-            self.point[statement] = position, loop
-            self.home[statement] = block
+            self.clock += 1
             if statement.name is not None:
                 self.placement.names.add(statement.name)
-            self.clock += 1
-            if statement.__class__ in SILENT:
+            kind = statement.__class__
+            if kind in ATOM_KINDS:
+                continue
+            self.point[statement] = position, loop
+            self.home[statement] = block
+            if kind in SILENT:
                 continue
             if isinstance(statement, (LocalStore, GlobalStore, AtomicOp)):
                 self.writes.setdefault(memory_behind(statement.pointer), []).append(position)
@@ -253,6 +256,8 @@ class _Placer:
         result = block.result if uses_result else None
         for statement in reversed(block.statements):
             kind = statement.__class__
+            if kind in ATOM_KINDS:
+                continue
             if kind in CALL_KINDS and not statement.name and len(self.points.get(statement, ())) == 1:
                 if statement is result or (statement.EFFECT & Effect.WRITE and self._is_part_of_next(statement)):
                     self.placement.direct.add(statement)
@@ -327,9 +332,6 @@ class _Placer:
         if not points:
             return
         self.placement.used.add(statement)
-        if kind in ATOM_KINDS:
-            self.placement.inline.add(statement)
-            return
         if len(points) > 1 and self._is_read_back(statement, points):
             return
         is_inline = self._prints_inline(statement, points)
@@ -343,6 +345,9 @@ class _Placer:
             self.in_braces.update(needed)
         user, known_points = self.user, self.points
         for operand in needed:
+            if operand.__class__ in ATOM_KINDS:
+                self.add_atom(operand)
+                continue
             user[operand] = statement
             known = known_points.get(operand)
             if known is None:
@@ -451,11 +456,19 @@ class _Placer:
 
     def add_points(self, value: Statement, points: list[_Point]) -> None:
         """Record that `value` will be printed at `points` too."""
+        if value.__class__ in ATOM_KINDS:
+            self.add_atom(value)
+            return
         known = self.points.get(value)
         if known is None:
             self.points[value] = list(points)
         else:
             known.extend(points)
+
+    def add_atom(self, value: Statement) -> None:
+        """Record that a value is printed that is the same wherever it is: inside the statements that use it."""
+        self.placement.used.add(value)
+        self.placement.inline.add(value)
 
     def _prints_inline(self, value: Statement, points: list[_Point]) -> bool:
         kind = value.__class__

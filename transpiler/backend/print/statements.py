@@ -40,7 +40,7 @@ from .expressions import Expressions, result_of
 from .line_comments import adjoint_comment, inert, python_comment, remarks_above
 from .lines import Line, wrapped, wrapped_comment
 from .loop_heads import declare_axis, loop_head, partial_hint, unroll_hint
-from .placement import WITHOUT_LINES, Placement
+from .placement import UNSEEN, WITHOUT_LINES, Placement
 from .value_names import derived_name
 
 MAX_DECLARATOR = 40
@@ -232,6 +232,8 @@ class Statements:
         for position, statement in enumerate(statements):
             for remark in above.get(position, ()) if above else ():
                 self.remark(remark)
+            if statement.__class__ in UNSEEN and not statement.remarks:
+                continue
             start = len(self.lines)
             self.statement(statement)
             if statement.remarks and self.prints_remarks:
@@ -240,7 +242,7 @@ class Statements:
     def statement(self, statement: Statement) -> None:
         """Print one statement, or remember its expression for the statement that uses it."""
         kind = statement.__class__
-        if kind in WITHOUT_LINES and kind is not Alloca:
+        if kind in UNSEEN:
             return
         if kind is IfExp:
             self._choice(statement)  # type: ignore[arg-type]
