@@ -28,6 +28,7 @@ from ...ir.statements import (
     GlobalPtr,
     GlobalStore,
     GlobalTemporary,
+    IfExp,
     ListItem,
     LocalLoad,
     LocalStore,
@@ -51,6 +52,8 @@ from ..rewrite import Rewriter, Rule
 
 Key = tuple[Hashable, ...]
 POINTERS = (GlobalPtr, GlobalTemporary, MatrixPtr, StructPtr)
+COMPARING = (IfExp, MatrixInit, StructInit, "select")
+"""Kinds of which `simplify` asks whether two operands are one value."""
 COMMUTATIVE = frozenset(name for name, entry in OPS.items() if entry.commutative)
 
 
@@ -58,7 +61,8 @@ def common_subexpressions(kernel: Kernel, context: PassContext) -> bool:
     """Merge equal values of one block, and of a block with its enclosing blocks."""
     walk = _Sharing()
     changed = walk.run(kernel)
-    context.left = frozenset({"simplify", *_forwarding_after(walk)})
+    is_simpler = walk.has_emptied or context.may_have(kernel, COMPARING)
+    context.left = frozenset({*(["simplify"] if is_simpler else []), *_forwarding_after(walk)})
     return changed
 
 
@@ -78,6 +82,7 @@ class _Sharing(MemoryWalk):
         values: those in scope, by key.
         added: the keys of `values` in the order of their statements.
         texels: values of the texture reads of the current block, by texture and operands.
+        has_emptied: nothing is left of a block.
         merged_to_locals, merged_to_elements: a value that is stored was merged with another; the passes that forward
             stored values compare these.
     """
@@ -87,6 +92,7 @@ class _Sharing(MemoryWalk):
         self.values: dict[Key, Statement] = {}
         self.added: list[Key] = []
         self.texels: dict[Key, Statement] = {}
+        self.has_emptied = False
         self.merged_to_locals = False
         self.merged_to_elements = False
 
@@ -100,8 +106,10 @@ class _Sharing(MemoryWalk):
 
     def block(self, block: Block) -> None:
         texels, self.texels = self.texels, {}
-        first = len(self.added)
+        first, had_statements = len(self.added), bool(block.statements)
         super().block(block)
+        if had_statements and not block.statements:
+            self.has_emptied = True
         if not first:
             self.values, self.added = {}, []
         else:

@@ -8,6 +8,7 @@ folded, since its result depends on the device.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,26 @@ DIVISIONS = frozenset({"floordiv", "mod", "raw_div", "raw_mod", "plain_div", "pl
 
 def fold(kernel: Kernel, context: PassContext) -> bool:
     """Replace operations on constants by their value."""
+    if not any(_may_fold(block.statements) for block in context.blocks(kernel)):
+        return False
     with np.errstate(all="ignore"):
         return Rewriter({Operation: _operation, Cast: _cast, ArrayShape: _shape}).run(kernel)
+
+
+def _may_fold(statements: Sequence[Statement]) -> bool:
+    """Return whether one of the statements has only constants as operands, or is an extent."""
+    for statement in statements:
+        kind = statement.__class__
+        if kind is Operation:
+            operands = statement.operands  # type: ignore[attr-defined]
+            if operands[0].__class__ is Const and operands[-1].__class__ is Const:
+                return True
+        elif kind is Cast:
+            if statement.value.__class__ is Const:  # type: ignore[attr-defined]
+                return True
+        elif kind is ArrayShape:
+            return True
+    return False
 
 
 def _operation(rewriter: Rewriter, operation: Statement) -> Statement | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.builder import flat_index, named_element
+from ...ir.builder import Builder, flat_index, named_element
 from ...ir.nodes import Block, Effect, Statement, operands
 from ...ir.ops import NEGATED
 from ...ir.remarks import attach_remarks, constant_condition, remark_dropped_task
@@ -45,7 +45,13 @@ EXITS = (Break, Continue, Return)
 
 def simplify(kernel: Kernel, context: PassContext) -> bool:
     """Apply local identities, and remove unreachable branches and statements."""
-    return _Simplifier(context).run(kernel)
+    walk = _Simplifier(context)
+    if not walk.run(kernel):
+        return False
+    if walk.only_uses_operands and Const not in map(type, walk.mapping.values()):
+        # What uses them comes after them, and has been seen in this walk.
+        context.left = frozenset({"forward_stores", "forward_elements", "common_subexpressions", "dead_code"})
+    return True
 
 
 class _Simplifier(Rewriter):
@@ -56,6 +62,8 @@ class _Simplifier(Rewriter):
         self.explained = False
         self.has_exits = False
         """Whether a statement so far is a break, continue or return."""
+        self.only_uses_operands = True
+        """Whether all changes so far use a value that is there in place of another."""
 
     def run(self, kernel: Kernel) -> bool:
         top = list(kernel.body.statements) if self.explains else []
@@ -67,10 +75,31 @@ class _Simplifier(Rewriter):
                 remark_dropped_task(kernel, loop, "simplify")
         for task in kernel.tasks:
             if task.loop is not None:
-                changed |= _drop_last(task.body)
+                self.restructure(_drop_last(task.body))
         for function in kernel.functions:
-            changed |= _drop_last(function.body, Return)
-        return changed
+            self.restructure(_drop_last(function.body, Return))
+        return changed or self.changed
+
+    def restructure(self, has_changed: bool = True) -> None:
+        """Record that blocks have changed, if they have."""
+        if has_changed:
+            self.changed, self.only_uses_operands = True, False
+
+    def emit(self, statement: Statement, origin: Statement) -> Statement:
+        """Emit a new statement, which no rule has seen."""
+        self.only_uses_operands = False
+        return super().emit(statement, origin)
+
+    def builder(self, origin: Statement) -> Builder:
+        """Return a builder of such statements."""
+        self.only_uses_operands = False
+        return super().builder(origin)
+
+    def replace(self, old: Statement, new: Statement) -> None:
+        """Use a value in place of another, or drop a statement."""
+        if new is DROPPED:
+            self.only_uses_operands = False
+        super().replace(old, new)
 
     def explain(self, statement: Statement, value: object) -> None:
         """Record why a user's `if` or `while` is removed."""
@@ -84,7 +113,7 @@ class _Simplifier(Rewriter):
         for position, statement in enumerate(block.statements[:-1] if self.has_exits else ()):
             if statement.EFFECT & Effect.CONTROL and _never_ends(statement):
                 del block.statements[position + 1 :]
-                self.changed = True
+                self.restructure()
                 break
 
 
@@ -101,7 +130,7 @@ def _never_ends(statement: Statement) -> bool:
 # --- control ----------------------------------------------------------------------------------------------------------
 
 
-def _if(rewriter: Rewriter, statement: Statement) -> Statement | None:
+def _if(rewriter: _Simplifier, statement: Statement) -> Statement | None:
     assert isinstance(statement, If)
     condition = statement.condition
     if isinstance(condition, Const):
@@ -116,11 +145,11 @@ def _if(rewriter: Rewriter, statement: Statement) -> Statement | None:
     if not statement.then.statements and statement.otherwise is not None and statement.otherwise.statements:
         statement.condition = rewriter.emit(Operation("logical_not", [condition], type=u1), statement)
         statement.then, statement.otherwise = statement.otherwise, None
-        rewriter.changed = True
+        rewriter.restructure()
     elif isinstance(condition, Operation) and condition.op == "logical_not" and statement.otherwise is not None:
         statement.condition = condition.operands[0]
         statement.then, statement.otherwise = statement.otherwise, statement.then
-        rewriter.changed = True
+        rewriter.restructure()
     return None
 
 
@@ -142,7 +171,7 @@ def _if_expression(rewriter: Rewriter, statement: Statement) -> Statement | None
     return None
 
 
-def _while(rewriter: Rewriter, loop: Statement) -> Statement | None:
+def _while(rewriter: _Simplifier, loop: Statement) -> Statement | None:
     assert isinstance(loop, While)
     if loop.condition.result is not None and is_const(loop.condition.result, False):
         if isinstance(rewriter, _Simplifier) and not loop.is_known:
@@ -150,15 +179,15 @@ def _while(rewriter: Rewriter, loop: Statement) -> Statement | None:
         for inner in loop.condition.statements:
             rewriter.visit(inner)
         return DROPPED
-    rewriter.changed |= _drop_last(loop.body)
+    rewriter.restructure(_drop_last(loop.body))
     return None
 
 
-def _range_for(rewriter: Rewriter, loop: Statement) -> Statement | None:
+def _range_for(rewriter: _Simplifier, loop: Statement) -> Statement | None:
     assert isinstance(loop, RangeFor)
     if any(_is_empty_range(loop, axis) for axis in range(len(loop.starts))):
         return DROPPED
-    rewriter.changed |= _drop_last(loop.body)
+    rewriter.restructure(_drop_last(loop.body))
     return None
 
 
@@ -175,9 +204,9 @@ def _exit(rewriter: Rewriter, statement: Statement) -> Statement | None:
     return None
 
 
-def _struct_for(rewriter: Rewriter, loop: Statement) -> Statement | None:
+def _struct_for(rewriter: _Simplifier, loop: Statement) -> Statement | None:
     assert isinstance(loop, StructFor)
-    rewriter.changed |= _drop_last(loop.body)
+    rewriter.restructure(_drop_last(loop.body))
     return None
 
 

@@ -34,10 +34,8 @@ def ranges(kernel: Kernel, context: PassContext) -> bool:
     changed = rewriter.run(kernel)
     replaced = rewriter.mapping.items()
     if not rewriter.drops and all(new.__class__ is Operation and new not in operands(old) for old, new in replaced):
-        # New divisions are as unknown as the old ones to what compares indices and stored values.
-        context.left = frozenset({"fold", "simplify", "dead_code"})
-        if may_be_equal:
-            context.left |= {"common_subexpressions"}
+        # New divisions are as unknown as the old ones to what compares indices and stored values, and have no identity.
+        context.left = frozenset({"dead_code", *(["common_subexpressions"] if may_be_equal else [])})
     return changed
 
 
