@@ -322,8 +322,12 @@ def pool_cell_bytes(node: Node) -> int:
 def is_row_major(node: Node) -> bool:
     """Return whether a place is alone in its tree, with its elements in row-major order and without gaps."""
     path = path_to(node)
-    if is_sparse(node) or any(len(above.children) > 1 for above in path):
+    if [above for above in path if above.is_sparse or len(above.children) > 1]:
         return False
+    splitting = [above for above in path if above.axes]
+    if len(splitting) == 1:  # most
+        axes = [axis for axis, extent in zip(splitting[0].axes, splitting[0].extents) if extent > 1]
+        return axes == sorted(set(axes))
     dimensions = [component.dimension for component in index_components_of(node)]
     return dimensions == sorted(set(dimensions))
 

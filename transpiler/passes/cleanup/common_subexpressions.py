@@ -45,6 +45,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel
 from ...ir.textures import STATEMENT_NAMES, TEXEL_READS
 from ...ir.threads import ThreadIndex
+from ...ir.types import Tensor
 from ..analysis.aliasing import underlying_object
 from ..analysis.memory_walk import Changes, MemoryWalk
 from ..context import PassContext
@@ -52,7 +53,7 @@ from ..rewrite import Rewriter, Rule
 
 Key = tuple[Hashable, ...]
 POINTERS = (GlobalPtr, GlobalTemporary, MatrixPtr, StructPtr)
-COMPARING = (IfExp, MatrixInit, StructInit, "select")
+COMPARING = (IfExp, Tensor, StructInit, "select")
 """Kinds of which `simplify` asks whether two operands are one value."""
 COMMUTATIVE = frozenset(name for name, entry in OPS.items() if entry.commutative)
 
