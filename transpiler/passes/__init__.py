@@ -128,8 +128,15 @@ def until_stable(*steps: Pass, after: Pass | None = None) -> Cleanup:
     return group
 
 
-cleanup = until_stable(  # `fold` and `simplify` again: a variable with a known value gives numbers, which the rest merges
-    fold, simplify, forward_stores, fold, simplify, forward_elements, common_subexpressions, dead_code
+cleanup = until_stable(
+    fold,
+    simplify,
+    forward_stores,
+    fold,  # again: a variable with a known value gives numbers, which the rest merges
+    simplify,
+    forward_elements,
+    common_subexpressions,
+    dead_code,
 )
 addresses = until_stable(hoist_addresses, common_subexpressions, dead_code, after=lower_access)
 

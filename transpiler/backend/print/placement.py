@@ -338,7 +338,9 @@ class _Placer:
         if is_inline:
             self.placement.inline.add(statement)
         here = points if is_inline else [self.point[statement]]
-        needed = address_operands(statement) if isinstance(statement, GlobalPtr) else READERS[kind](statement)
+        needed: list[Statement] = READERS[kind](statement)
+        if isinstance(statement, GlobalPtr) and statement.cell is not None:
+            needed = address_operands(statement)
         if kind is MatrixInit and len(set(needed)) == 1:
             del needed[1:]  # printed once: vec3(x)
         elif kind in (StructInit, ListInit):

@@ -26,7 +26,7 @@ Loops = dict[Task, Memory | None]
 def merge_serial(kernel: Kernel, context: PassContext) -> bool:
     """Merge serial tasks across the loops between them."""
     serial = [task for task in kernel.tasks if task.loop is None]
-    if len(serial) < 2 or draws_numbers(kernel):
+    if len(serial) < 2 or context.may_have(kernel, (Rand,)):
         return False
     remaining = list(kernel.tasks)
     movable = [task for task in serial if all(map(is_movable, walk(task.body)))]

@@ -93,8 +93,11 @@ class _Offload:
             self.find_copied()
             self.find_temporaries()
         # All copies are made before any task is rewritten, since rewriting changes the originals.
+        rewriter = Rewriter(
+            {Alloca: self.drop_variable, LocalLoad: _load_globally, LocalStore: _store_globally, Call: _call_globally}
+        )
         for draft in [self.new_task(group, index) for index, group in enumerate(self.groups)]:
-            self.rewrite(draft)
+            self.rewrite(draft, rewriter)
             if draft.task.loop is not None or _has_outcome(draft.task.body):
                 self.kernel.tasks.append(draft.task)
         self.kernel.body = Block()
@@ -191,15 +194,12 @@ class _Offload:
             self.read[block] = list(self.group_of.keys() & _used(block))
         return self.read[block]
 
-    def rewrite(self, draft: _Draft) -> None:
+    def rewrite(self, draft: _Draft, rewriter: Rewriter) -> None:
         """Make a task read its copies, and access variables that became temporaries by global accesses."""
         if not (draft.mapping or self.temporaries):
             draft.task.body.statements[:0] = draft.imports
             return
-        rewriter = Rewriter(
-            {Alloca: self.drop_variable, LocalLoad: _load_globally, LocalStore: _store_globally, Call: _call_globally}
-        )
-        rewriter.mapping.update(draft.mapping)
+        rewriter.mapping = dict(draft.mapping)
         imports, body = Block(draft.imports), draft.task.body
         rewriter.block(draft.task.prologue)
         rewriter.block(imports)

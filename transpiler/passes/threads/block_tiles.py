@@ -73,7 +73,7 @@ def block_tiles(kernel: Kernel, context: PassContext) -> bool:
         return False
     changed = False
     for task in kernel.tasks:
-        if may_synchronize(task):
+        if _has_long_loop(task) and may_synchronize(task):
             _enlarge(task, context)
             tiles: dict[Array, Array] = {}  # of all loops: one is read before the next writes it
             for loop in [s for s in task.body.statements if isinstance(s, RangeFor)]:
@@ -141,6 +141,11 @@ def _staged(task: Task, loop: RangeFor) -> list[Array]:
 def _size(task: Task, arrays: set[Array]) -> int:
     """Return the bytes of the tiles of a block."""
     return sum(array.element.size_bytes for array in arrays) * task.block_dim
+
+
+def _has_long_loop(task: Task) -> bool:
+    """Return whether a loop in a task may be worth tiles; larger blocks need longer loops."""
+    return any(isinstance(s, RangeFor) and _is_long(s, task.block_dim) for s in task.body.statements)
 
 
 def _is_long(loop: RangeFor, block_dim: int) -> bool:

@@ -66,9 +66,9 @@ def fuse_result(kernel: Kernel, context: PassContext) -> bool:
 
 def _may_end(kernel: Kernel, loop: Task, last: Task, context: PassContext) -> bool:
     """Return whether one thread of the last block of a loop may run a serial task."""
-    statements = list(walk(last.body))
     if not loop.reductions or last.loop is not None or loop.block_sums or loop.private:
         return False
+    statements = list(walk(last.body))
     if not all(is_movable(s) and not isinstance(s, Call) or isinstance(s, Return) for s in statements):
         return False
     is_result = all(not s.EFFECT & Effect.WRITE or isinstance(s, Return) for s in statements)

@@ -88,8 +88,11 @@ def _stored_in_loops(block: Block) -> tuple[set[Array], set[Array], set[Array]]:
             if (array := base_array(statement.pointer)) is not None:  # type: ignore[attr-defined]
                 (loaded if kind is GlobalLoad else stored).add(array)
         elif statement.BLOCKS:
-            inside = [_stored_in_loops(inner) for inner in blocks(statement)]
-            loads, stores, both = (set[Array]().union(*(sets[k] for sets in inside)) for k in range(3))
+            (loads, stores, both), *others = map(_stored_in_loops, blocks(statement))
+            for more in others:
+                loads |= more[0]
+                stores |= more[1]
+                both |= more[2]
             if isinstance(statement, (RangeFor, While)):
                 both |= stores if isinstance(statement, RangeFor) and statement.unroll else loads & stores
             loaded |= loads
