@@ -36,7 +36,7 @@ def attach_remarks(kernel: Kernel) -> None:
     """Replace every `OmittedStatement` by a remark on a neighbouring statement or on the kernel."""
     for root in kernel.roots():
         for block in walk_blocks(root):
-            if OmittedStatement in {statement.__class__ for statement in block.statements}:
+            if OmittedStatement in set(map(type, block.statements)):
                 _attach_remarks(kernel, block)
 
 

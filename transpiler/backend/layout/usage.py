@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
+from itertools import chain
 
 from ...ir.functions import Call, Function, called, reachable
 from ...ir.nodes import Statement, count_uses_in, walk
@@ -40,7 +41,7 @@ from ...ir.statements import (
     Record,
     base_pointer,
 )
-from ...ir.tasks import Kernel
+from ...ir.tasks import TYPE_OF, Kernel
 from ...ir.textures import ImageLoad, ImageStore, Texture, TextureFetch, TextureSample
 from ...ir.threads import Barrier
 from ...ir.types import Tensor, Type
@@ -84,18 +85,18 @@ WITHOUT_USE = frozenset({Alloca, Cast, Const, If, LocalLoad, LocalStore, LoopInd
 """Statements that need only their type."""
 
 
-def _statements(kernel: Kernel) -> Iterator[tuple[int, Statement]]:
-    """Yield every statement with the number of its task; functions come last, with the first task that calls them."""
+def _statements(kernel: Kernel) -> Iterator[tuple[int, list[Statement]]]:
+    """Yield all statements, by blocks outside all others, with the number of their task; functions come last, with the
+    first task that calls them.
+    """
     tasks: dict[Function, int] = {}
     for number, task in enumerate(kernel.tasks):
         for function in called(*task.roots()) if kernel.functions else ():
             tasks.setdefault(function, number)
         for root in task.roots():
-            for statement in walk(root):
-                yield number, statement
+            yield number, list(walk(root))
     for function, number in tasks.items():
-        for statement in walk(function.body):
-            yield number, statement
+        yield number, list(walk(function.body))
 
 
 def collect(kernel: Kernel) -> Usage:
@@ -106,11 +107,10 @@ def collect(kernel: Kernel) -> Usage:
     failing = {f for f in kernel.functions if any(isinstance(s, CHECKS) for s in reachable(f.body))}
     inside = {statement for function in kernel.functions for statement in walk(function.body)}
     stores: list[GlobalStore] = []
-    for task, statement in _statements(kernel):
-        if statement.type is not None:
-            usage.types[statement.type] = None
-        if statement.__class__ in WITHOUT_USE:
-            continue
+    found = list(_statements(kernel))
+    types = dict.fromkeys(map(TYPE_OF, chain.from_iterable(statements for _, statements in found)))
+    usage.types = dict.fromkeys([type for type in types if type is not None])
+    for task, statement in [(task, s) for task, inner in found for s in inner if s.__class__ not in WITHOUT_USE]:
         match statement:
             case GlobalPtr(array=array):
                 (usage.shared if array.is_shared else usage.arrays)[array] = None

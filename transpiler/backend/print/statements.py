@@ -459,12 +459,11 @@ def infix_symbol(target: Target, operation: Operation) -> str | None:
         name = type_name(target.language, operation.type)
         if template.startswith(f"({name})({{0}} "):  # an assignment converts to the type of its target, too
             template = template.removeprefix(f"({name})(").removesuffix(")")
-    first, _, rest = template.partition(" ")
-    symbol, _, last = rest.partition(" ")
-    return symbol if first == "{0}" and last == "{1}" and symbol in COMPOUND else None
+    return COMPOUND.get(template)
 
 
-COMPOUND = frozenset({"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"})
+COMPOUND = {f"{{0}} {symbol} {{1}}": symbol for symbol in ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>")}
+"""The symbols of operations with a compound assignment, by their templates."""
 
 
 def _rand(p: Statements, rand: Rand) -> None:

@@ -79,7 +79,14 @@ class MemoryWalk(Rewriter):
             self.forget(inside)
             self.changes = before.joined(inside)
             return
-        super().visit(statement)
+        if self.mapping:
+            self.resolve_operands(statement)
+        rule = self.rules.get(statement.__class__)
+        new = None if rule is None else rule(self, statement)
+        if new is None:
+            self.out.append(statement)
+        else:
+            self.replace(statement, new)
         if not statement.EFFECT & (Effect.WRITE | Effect.FENCE):
             return
         changes = self.changes
@@ -87,7 +94,7 @@ class MemoryWalk(Rewriter):
             changes.is_fence = True
             self.forget(Changes(is_fence=True, stores_texels=True))
         if isinstance(statement, (GlobalStore, AtomicOp)):
-            if self.out and self.out[-1] is statement:  # it was not dropped
+            if new is None:
                 target = underlying_object(statement.pointer)
                 if target is not None:
                     changes.written.add(target)

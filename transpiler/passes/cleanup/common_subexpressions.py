@@ -169,8 +169,7 @@ def _load(rewriter: _Sharing, load: GlobalLoad) -> Statement | None:
 
 
 def _write(rewriter: _Sharing, write: GlobalStore | AtomicOp) -> Statement | None:
-    target = underlying_object(write.pointer)
-    if _is_wide(write.pointer) and target is not None:
+    if _is_wide(write.pointer) and (target := underlying_object(write.pointer)) is not None:
         rewriter.known.forget_objects([target])
     else:
         rewriter.known.forget(write.pointer)
@@ -179,7 +178,7 @@ def _write(rewriter: _Sharing, write: GlobalStore | AtomicOp) -> Statement | Non
 
 def _is_wide(pointer: Statement) -> bool:
     """Return whether several elements are accessed together, of which an address names only the first."""
-    base = base_pointer(pointer)
+    base = pointer if pointer.__class__ is GlobalPtr else base_pointer(pointer)
     return isinstance(base, GlobalPtr) and base.lanes > 1
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ...ir.nodes import READERS, Block, Effect, Statement, blocks, operands
 from ...ir.remarks import remark_dropped_task
-from ...ir.statements import If, LocalLoad, RangeFor, StructFor
+from ...ir.statements import Const, If, LocalLoad, RangeFor, StructFor
 from ...ir.tasks import Kernel
 from ...ir.threads import ThreadFor
 from ..context import PassContext
@@ -84,7 +84,8 @@ class _Sweep:
             elif statement not in used and not statement.EFFECT & EFFECTS:
                 self._drop(statement, block)
                 continue
-            used.update(readers[statement.__class__](statement))
+            if statement.__class__ is not Const:
+                used.update(readers[statement.__class__](statement))
             remaining.append(statement)
         if len(remaining) != len(block.statements):
             remaining.reverse()

@@ -18,6 +18,7 @@ from ..context import PassContext
 
 COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 REMAINDERS = frozenset({"mod", "plain_mod"})
+WITH_LOWEST_BIT = REMAINDERS | {"bit_and", "raw_mod"}
 
 
 def lowest_bits(kernel: Kernel, context: PassContext) -> bool:
@@ -25,7 +26,7 @@ def lowest_bits(kernel: Kernel, context: PassContext) -> bool:
     if not context.capabilities.miscompiles_integers:
         return False
     statements = [statement for root in kernel.roots() for statement in walk(root)]
-    operations = [statement for statement in statements if isinstance(statement, Operation)]
+    operations = [s for s in statements if s.__class__ is Operation and s.op in WITH_LOWEST_BIT]
     found = {operation: number for operation in operations if (number := _number_of(operation)) is not None}
     if not found:
         return False

@@ -19,8 +19,8 @@ from ...ir.tasks import Kernel, Task
 from ..analysis.task_order import Memory, is_movable, may_be_crossed, memory_of
 from ..context import PassContext
 
-Loops = dict[Task, Memory | None]
-"""What loops read and write, None for one that nothing may cross. The pass does not change them."""
+Known = dict[Task, Memory | None]
+"""What tasks read and write, None for a loop that nothing may cross."""
 
 
 def merge_serial(kernel: Kernel, context: PassContext) -> bool:
@@ -30,34 +30,37 @@ def merge_serial(kernel: Kernel, context: PassContext) -> bool:
         return False
     remaining = list(kernel.tasks)
     movable = [task for task in serial if all(map(is_movable, walk(task.body)))]
-    loops: Loops = {}
+    known: Known = {}
     for is_later, task in [*((False, task) for task in movable), *((True, task) for task in movable)]:
         if task in remaining:
-            _move(task, remaining, is_later, loops)
+            _move(task, remaining, is_later, known)
     if len(remaining) == len(kernel.tasks):
         return False
     set_tasks(kernel, remaining)
     return True
 
 
-def _move(task: Task, tasks: list[Task], is_later: bool, loops: Loops) -> None:
+def _move(task: Task, tasks: list[Task], is_later: bool, known: Known) -> None:
     """Move the statements of a task into the serial task before it, or after it, if they may cross what is between."""
     position = tasks.index(task)
     numbers = range(position + 1, len(tasks)) if is_later else range(position - 1, -1, -1)
     other = next((k for k in numbers if tasks[k].loop is None), None)
-    if other is None or not _may_cross(task, tasks[min(position, other) + 1 : max(position, other)], loops):
+    if other is None or not _may_cross(task, tasks[min(position, other) + 1 : max(position, other)], known):
         return
     body = tasks[other].body
     body.statements = task.body.statements + body.statements if is_later else body.statements + task.body.statements
+    known.pop(tasks[other], None)
     tasks.remove(task)
 
 
-def _may_cross(task: Task, between: Sequence[Task], loops: Loops) -> bool:
-    own = memory_of(task.body)
+def _may_cross(task: Task, between: Sequence[Task], known: Known) -> bool:
+    own = known.get(task)
+    if own is None:
+        own = known[task] = memory_of(task.body)
     for loop in between:
-        if loop not in loops:
-            loops[loop] = memory_of(*loop.roots()) if may_be_crossed(loop) else None
-        memory = loops[loop]
+        if loop not in known:
+            known[loop] = memory_of(*loop.roots()) if may_be_crossed(loop) else None
+        memory = known[loop]
         if memory is None or not own.is_independent_of(memory):
             return False
     return True

@@ -368,7 +368,7 @@ class Library:
 
 
 def library_of(language: Language, keys: Sequence[str], aligned: Collection[Tensor], types: Iterable[Type]) -> Library:
-    """Return what a file needs of the helpers `keys`. types: of its values and arrays; aligned: see `helpers_source`."""
+    """Return what a file needs of helpers. types: of its values and arrays. aligned: as in `helpers_source`."""
     return Library(
         helpers_source(language, keys, aligned),
         helper_names(language, keys),
