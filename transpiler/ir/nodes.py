@@ -35,7 +35,7 @@ class Effect:
 
 
 MANY = 32
-"""Statements of a block that is asked for its classes of statements first."""
+"""Statements of a block whose classes are found first."""
 LINE = "\x00"
 """Placeholder in `Remark.template` for the line of the remark's location."""
 
@@ -112,7 +112,7 @@ def blocks(statement: Statement) -> list[Block]:
 
 
 def are_flat(statements: Sequence[Statement]) -> bool:
-    """Return whether no statement holds blocks. Of many, their few classes are asked, in half the time."""
+    """Return whether no statement holds blocks. Of many, their few classes are looked up, in half the time."""
     if len(statements) > MANY:
         return not any(map(NESTING.__getitem__, set(map(type, statements))))
     return not [statement for statement in statements if statement.BLOCKS]

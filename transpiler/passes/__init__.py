@@ -133,7 +133,6 @@ cleanup = until_stable(
     simplify,
     forward_stores,
     fold,  # again: a variable with a known value gives numbers, which the rest merges
-    simplify,
     forward_elements,
     common_subexpressions,
     dead_code,

@@ -5,7 +5,7 @@ In: a kernel in final form. Out: a `Usage`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from itertools import chain
 
@@ -149,10 +149,7 @@ def collect(kernel: Kernel) -> Usage:
                 usage.sites[statement] = len(usage.sites)
                 usage.task_of[statement] = task
     if not usage.written <= usage.read:
-        uses = count_uses_in(kernel.roots())
-        for store in stores:
-            if uses[store.value] > 1:
-                _mark(usage.read_back, store.pointer)
+        _find_read_back(usage, stores, kernel)
     usage.task_sites = sum(site not in inside for site in usage.sites)
     for key, candidates in names.items():
         candidates.discard(None)
@@ -162,6 +159,14 @@ def collect(kernel: Kernel) -> Usage:
             for axis in range(0 if array.clamped else 1, array.ndim):
                 usage.shapes.setdefault((array, axis), None)
     return usage
+
+
+def _find_read_back(usage: Usage, stores: Sequence[GlobalStore], kernel: Kernel) -> None:
+    """Find the arrays whose stored values have other uses."""
+    uses = count_uses_in(kernel.roots())
+    for store in stores:
+        if uses[store.value] > 1:
+            _mark(usage.read_back, store.pointer)
 
 
 def use_all(kernel: Kernel, usage: Usage) -> None:

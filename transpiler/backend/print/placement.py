@@ -460,12 +460,8 @@ class _Placer:
         """Record that `value` will be printed at `points` too."""
         if value.__class__ in ATOM_KINDS:
             self.add_atom(value)
-            return
-        known = self.points.get(value)
-        if known is None:
-            self.points[value] = list(points)
         else:
-            known.extend(points)
+            self.points.setdefault(value, []).extend(points)
 
     def add_atom(self, value: Statement) -> None:
         """Record that a value is printed that is the same wherever it is: inside the statements that use it."""

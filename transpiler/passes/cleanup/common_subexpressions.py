@@ -54,7 +54,7 @@ from ..rewrite import Rewriter, Rule
 Key = tuple[Hashable, ...]
 POINTERS = (GlobalPtr, GlobalTemporary, MatrixPtr, StructPtr)
 COMPARING = (IfExp, Tensor, StructInit, "select")
-"""Kinds of which `simplify` asks whether two operands are one value."""
+"""Kinds of which `simplify` compares operands."""
 COMMUTATIVE = frozenset(name for name, entry in OPS.items() if entry.commutative)
 
 
