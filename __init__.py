@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from .runtime.loading import without_collections as _without_collections
 
-with _without_collections(keeps=True):  # these import most of the others, and NumPy
+with _without_collections(imports=True):  # these import most of the others, and NumPy
     for _name in ("arrays.ndarray", "compat", "fields.field", "launch.kernel", "session.session", "workbench.facade"):
         _import_module(f".runtime.{_name}", __name__)
 

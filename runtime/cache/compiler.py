@@ -118,7 +118,7 @@ def compile_source(
 def _loaded_pipeline() -> Any:
     if PIPELINE in sys.modules:
         return _pipeline()
-    with without_collections(keeps=True):
+    with without_collections(imports=True):
         return _pipeline()
 
 

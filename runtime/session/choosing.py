@@ -118,7 +118,7 @@ def _try(arch: Arch, config: Config, only: bool, missing: list[str], chosen: int
         return None
     try:
         opener = OPENERS[arch.target]
-        with without_collections(keeps=True):
+        with without_collections(imports=True):
             return opener(config, only) if chosen is None else opener(config, only, chosen)
     except TaichiRuntimeError as error:
         missing.append(f"{arch.name}: {error}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,12 @@ def block() -> Any:
 
 
 @pytest.fixture
-def others_garbage() -> Iterator[None]:
-    """Keep what other tests have left out of the garbage collections that a refusal begins with: they take long."""
+def others_garbage() -> None:
+    """Keep what other tests have left out of the garbage collections that a refusal begins with: they take long.
+
+    It stays frozen: `gc.unfreeze` would let collections of all later tests visit what tests/conftest.py has frozen.
+    """
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def used() -> int:
