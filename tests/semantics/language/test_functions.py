@@ -277,30 +277,31 @@ first_scaled = second_scaled = None
 KERNELS = [values, references, arrays]
 
 
-def run(target: str, inline: bool | str, debug: bool = False) -> list[np.ndarray]:
+def run(target: str, inline: bool | str, debug: bool = False, kernels: list = KERNELS) -> list[np.ndarray]:
     global scatter_cells, first_scaled, second_scaled
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR, fast_math=False, inline=inline, debug=debug)
     scatter_cells, first_scaled, second_scaled = ti.field(ti.f32, ROWS), Scaled(2.0), Scaled(3.5)
     results = []
-    for kernel in KERNELS:
+    for kernel in kernels:
         out = np.zeros((ROWS, COLUMNS), np.float32)
         kernel(out, DATA)
         results.append(out)
     return results
 
 
-def test_functions_compute_what_their_statements_compute(target: str) -> None:
-    arch = {"c": "cc"}.get(target, target)
-    wanted = run("python", True)
-    for inline, debug in ((True, False), ("auto", False), (False, False), ("auto", True)):
-        if target == "python" and inline is not False:
-            continue  # below
-        for name, found, expected in zip(KERNELS, run(arch, inline, debug), wanted, strict=True):
-            np.testing.assert_allclose(found, expected, 1e-6, err_msg=f"{name} {inline} {debug}")
+@pytest.mark.parametrize("inline, debug", [(True, False), ("auto", False), (False, False), ("auto", True)])
+def test_functions_compute_what_their_statements_compute(
+    target: str, inline: bool | str, debug: bool, full: bool
+) -> None:
+    """Mesa's compiler takes 10 s for the other two kernels under debug on lavapipe."""
+    kernels = [arrays] if target == "vulkan" and debug and not full else KERNELS
+    wanted = run("python", True, kernels=kernels)
+    for kernel, found, expected in zip(kernels, run(target, inline, debug, kernels), wanted, strict=True):
+        np.testing.assert_allclose(found, expected, 1e-6, err_msg=f"{kernel} {inline} {debug}")
 
 
 def test_functions_in_the_interpreter() -> None:
-    for inline, debug in (("auto", False), ("auto", True)):
+    for inline, debug in ((False, False), ("auto", False), ("auto", True)):
         for found, expected in zip(run("python", inline, debug), run("python", True), strict=True):
             np.testing.assert_array_equal(found, expected)
 

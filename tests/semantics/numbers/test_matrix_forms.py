@@ -15,10 +15,14 @@ def test_select_of_scalars_by_vectors_keeps_types_apart(target: str) -> None:
     assert floats.to_list() == [1.5, 0, 1.5] and integers.to_list() == [2, 0, 2]
 
 
-def test_matrices_of_16_rows(target: str) -> None:
-    """Taichi unrolls them, and warns; here they are structs that loops run over."""
-    matrix = ti.types.matrix(16, 16, ti.f32)
-    field = ti.Matrix.field(16, 16, ti.f32, shape=2)
+def test_matrices_of_16_rows(target: str, full: bool) -> None:
+    """Taichi unrolls them, and warns; here they are structs that loops run over.
+
+    Mesa's compiler takes 13 s for the sum of 16 rows on lavapipe, and 2 for 12, which are more than 32 elements, too.
+    """
+    rows = 12 if target == "vulkan" and not full else 16
+    matrix = ti.types.matrix(rows, rows, ti.f32)
+    field = ti.Matrix.field(rows, rows, ti.f32, shape=2)
 
     @ti.kernel
     def compute(a: matrix, i: int, j: int) -> float:
@@ -28,8 +32,8 @@ def test_matrices_of_16_rows(target: str) -> None:
         b[i, j] = a[j, i] * 2.0
         return b.sum() + (a * b).max()
 
-    a = np.random.default_rng(1).random((16, 16), np.float32)
-    b = np.ones((16, 16), np.float32)
+    a = np.random.default_rng(1).random((rows, rows), np.float32)
+    b = np.ones((rows, rows), np.float32)
     b[3, 5] = a[5, 3] * 2
     assert compute(ti.Matrix(a), 3, 5) == pytest.approx(b.sum() + (a * b).max(), rel=1e-5)
     assert np.allclose(field.to_numpy(), [a @ a.T, a @ a.T + 1], rtol=1e-5)
