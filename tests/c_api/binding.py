@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
+import os
 import shutil
 import subprocess
 from ctypes import POINTER, Structure, Union, byref, c_char_p, c_int, c_uint32, c_uint64, c_void_p
@@ -10,7 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-FOLDER = Path(__file__).parents[2] / "runtime" / "c_api"
+from shadesmith.runtime.store.compiler_files import c_compiler_identity
+
+PACKAGE = Path(__file__).parents[2]
+FOLDER = PACKAGE / "runtime" / "c_api"
 VULKAN, CUDA = 1, 3
 ARCHES = {"vulkan": VULKAN, "cuda": CUDA}
 TYPES = {
@@ -174,11 +179,41 @@ def compiler(name: str) -> str | None:
 
 
 def compile_c(output: Path, *arguments: str, tool: str = "gcc") -> Path:
-    """Compile with shadesmith.h in reach; anything a compiler says fails the test."""
-    command = [tool, "-I", str(FOLDER), *arguments, "-o", str(output), "-ldl", "-lm"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    """Compile with shadesmith.h in reach; anything a compiler says fails the test.
+
+    The workers of a run, and later runs, take what one has compiled of the same files.
+    """
+    command = [tool, "-I", str(FOLDER), *arguments, "-ldl", "-lm"]
+    stored = _stored(command)
+    if stored is not None and stored.exists():
+        shutil.copy(stored, output)
+        return output
+    done = subprocess.run([*command, "-o", str(output)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0 and not done.stderr, done.stderr
+    if stored is not None:
+        stored.parent.mkdir(parents=True, exist_ok=True)
+        part = stored.with_name(f"{stored.name}.{os.getpid()}")
+        shutil.copy(output, part)
+        os.replace(part, stored)
     return output
+
+
+def _stored(command: list[str]) -> Path | None:
+    """Return where the output of a command is stored: the name is a digest of the compiler and of all files.
+
+    None without a folder of binaries (`make test-all`), or if the command has files of one test.
+    """
+    folder = os.environ.get("SHADESMITH_BINARIES_DIR")
+    paths = [Path(word) for word in command if os.path.isabs(word)]
+    if not folder or not all(path.is_relative_to(PACKAGE) for path in paths):
+        return None
+    folders = {path if path.is_dir() else path.parent for path in paths}
+    program = shutil.which(command[0])
+    assert program is not None
+    digest = hashlib.sha256(f"{command}\n{c_compiler_identity([program])}".encode())
+    for path in sorted(path for folder in folders for path in folder.glob("*.[ch]*")):
+        digest.update(f"\0{path}\0".encode() + path.read_bytes())
+    return Path(f"{folder}-c-api") / digest.hexdigest()
 
 
 def load_library(path: Path) -> ctypes.CDLL:

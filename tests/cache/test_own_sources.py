@@ -43,13 +43,22 @@ print(sum("shadesmith" + os.sep in str(path) for path in read))
 """
 
 
+def the_digest(folder: str, names: list[str]) -> list[str]:
+    """Return what `shutil.copytree` leaves out."""
+    return ["tools"] if os.path.basename(folder) == "__pycache__" else []
+
+
 @pytest.fixture(scope="module")
 def say(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]:
-    """Return what runs a program with a copy of the package: its key, its result, and how often a frontend ran."""
+    """Return what runs a program with a copy of the package: its key, its result, and how often a frontend ran.
+
+    The copy has the bytecode of this process, so that only what a test changes is compiled anew; not the digest, which is
+    beside it.
+    """
     folder = tmp_path_factory.mktemp("copy")
     for name in ("runtime", "transpiler", "templates"):
-        shutil.copytree(PACKAGE / name, folder / "shadesmith" / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(PACKAGE / "__init__.py", folder / "shadesmith")
+        shutil.copytree(PACKAGE / name, folder / "shadesmith" / name, ignore=the_digest)
+    shutil.copy2(PACKAGE / "__init__.py", folder / "shadesmith")
     program = folder / "program.py"
     program.write_text(PROGRAM)
     environment = {name: value for name, value in os.environ.items() if name != "SHADESMITH_OFFLINE_CACHE"}
