@@ -104,7 +104,8 @@ def test_a_seed_is_a_program_byte_for_byte() -> None:
 
 
 def test_a_failure_shrinks_to_the_statements_that_it_needs() -> None:
-    text = next(text for seed in range(99) if " % " in (text := Program(seed).text()) and "while" in text)
+    texts = [Program(seed).text() for seed in range(20)]
+    text = min((text for text in texts if " % " in text and "while" in text), key=len)  # others take 10 s
 
     def first_failing(candidates: Sequence[str]) -> int | None:
         return next((n for n, text in enumerate(candidates) if "while" in text and " % " in text), None)
