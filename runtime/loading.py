@@ -40,20 +40,15 @@ class SameModule:
         module.__spec__ = self._spec
 
 
-MANY = 5_000
-"""Objects that are left of a large kernel, most of them in its syntax tree."""
-
-
 @contextmanager
 def without_collections(imports: bool = False) -> Iterator[None]:
     """Let Python's garbage collector wait. imports: if modules are imported meanwhile, all objects become old ones.
 
     A compilation makes some hundred objects for each statement, an import of modules some for each line, and both drop
-    few of them: the collector would traverse them all again and again, for a fifth and a tenth of the time. What a
-    large kernel leaves becomes old, too: the collection that would follow takes a twenty-fifth of the time of compiling.
+    few of them: the collector would traverse them all again and again, for a fifth and a tenth of the time.
 
     Only full collections traverse old objects. Where a program has frozen objects, they stay: to count them takes 0.1 s
-    for 600,000, so that is left to the few calls that import something or leave much.
+    for 600,000, so that is left to the few calls that import something.
     """
     modules = len(sys.modules)
     was_enabled = gc.isenabled()
@@ -61,8 +56,7 @@ def without_collections(imports: bool = False) -> Iterator[None]:
     try:
         yield
     finally:
-        leaves_much = (imports and len(sys.modules) > modules) or gc.get_count()[0] > MANY
-        if leaves_much and not gc.get_freeze_count():
+        if imports and len(sys.modules) > modules and not gc.get_freeze_count():
             gc.freeze()
             gc.unfreeze()
         if was_enabled:
