@@ -32,8 +32,8 @@ _PLACES = (
 class CompilerFailure(TaichiCompilationError):
     """A source was not compiled. log: the compiler's output."""
 
-    def __init__(self, message: str, log: str) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, log: str, hint: str | None = None) -> None:
+        super().__init__(message, hint)
         self.log = log
 
 

@@ -12,6 +12,7 @@ import importlib.util
 import itertools
 import os
 import pickle
+import re
 import sys
 import traceback
 import warnings
@@ -47,6 +48,8 @@ INTEGERS_OF_GLSL = {
     "i": "int", "u": "uint", "i64": "int64_t", "u64": "uint64_t",
 }  # fmt: skip
 """Types by the prefix of their vectors."""
+SMALL_MASK = re.compile(r"& (u?int64_t)\((\w+)\)")
+"""A mask of 64 bits that is a variable of 32: NVIDIA's driver takes 1 for 0 in `x & k`, too, where it finds that k is 1."""
 NUMBERS = itertools.count()
 PROGRAMS_OF_TAICHI = 8
 """Programs of one session of Taichi, whose start takes a third of a small program's time."""
@@ -124,7 +127,10 @@ def without_optional_passes() -> None:
 
 
 def respelled() -> None:
-    """Narrow 64-bit integers by `unpackUint2x32`, and choose by `?:` in place of `min` and `max`: it means the same."""
+    """Narrow 64-bit integers by `unpackUint2x32`, choose by `?:` in place of `min` and `max`, extract small masks.
+
+    It means the same; of masks that are variables, if these are not negative.
+    """
     from shadesmith.runtime.devices.vulkan.glslang import Glslang
     from shadesmith.transpiler.backend.languages.common.syntax_forms import ASSIGN, PRIMARY, Syntax, call, custom
     from shadesmith.transpiler.backend.languages.glsl import language, tables
@@ -136,7 +142,8 @@ def respelled() -> None:
         return tables.cast(old, new)
 
     def compile(self: Glslang, file: Any, *rest: Any) -> bytes:
-        return as_written(self, dataclasses.replace(file, text=with_choices(file.text)), *rest)
+        text = SMALL_MASK.sub(r"& \1(bitfieldExtract(uint(\2), 0, 31))", with_choices(file.text))
+        return as_written(self, dataclasses.replace(file, text=text), *rest)
 
     object.__setattr__(language.GLSL, "cast", cast)
     tables.INTEGERS["min"], tables.INTEGERS["max"] = call("chosen_min", 2), call("chosen_max", 2)

@@ -201,9 +201,9 @@ def _run(library: ctypes.CDLL, program: ctypes.c_void_p, file: SourceFile, optio
     if not found:
         raise CompilerFailure(
             f"NVRTC has not compiled the emitted source {file.name} within {TIME_LIMIT_SECONDS:.0f} s. A few sources "
-            "keep its optimiser busy for ever; it goes on in a thread of this process.\n"
-            "Hint: write the kernel in another way, or as two; other targets compile it as it is",
+            "keep its optimiser busy for ever; it goes on in a thread of this process",
             "",
+            "write the kernel in another way, or as two; other targets compile it as it is",
         )
     return found[0]
 

@@ -150,7 +150,10 @@ def test_alternate_launches_cost_what_launches_of_one_cost(program) -> None:
         edited(kernel.edit(x))
 
     def calls(first, second) -> int:
-        """Return how many functions of Python and C these launches call: unlike their time, it does not vary."""
+        """Return how many functions of Python and C these launches call.
+
+        Unlike their time, it hardly varies: on Vulkan by what the device has finished meanwhile, so the least counts.
+        """
         count = 0
 
         def observe(frame, event, argument) -> None:
@@ -170,7 +173,8 @@ def test_alternate_launches_cost_what_launches_of_one_cost(program) -> None:
 
     for _ in range(3):  # until what repeats has been recorded, once
         calls(one, other)
-    assert calls(one, other) <= max(calls(one, one), calls(other, other)) + 2
+    both, *alone = (min(calls(*pair) for _ in range(3)) for pair in ((one, other), (one, one), (other, other)))
+    assert both <= max(alone) + 2
 
 
 @pytest.mark.parametrize("what", ["object", "closure", "strides", "fast_math", "type"])
