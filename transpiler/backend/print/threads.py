@@ -295,7 +295,10 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
 
 
 def _chosen_extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: list[str]) -> str:
-    """Return the trip count along an axis from 0 with a step that the launch chooses, 1 if the end is 0."""
+    """Return the trip count along an axis from 0 with a step that the launch chooses, 1 if the end is 0.
+
+    Only that of an inner axis occurs twice: indices are divided by it.
+    """
     step, extent = e.step_names[loop, axis], bound_name("extent", name)
     declarations.append(f"int {step} = {bound(e, loop.steps[axis]).source};")
     e.rendered[loop.steps[axis]] = Rendered(step)
@@ -303,6 +306,8 @@ def _chosen_extent(e: Expressions, loop: RangeFor, axis: int, name: str, declara
     if not isinstance(loop.ends[axis], ArrayShape):
         text = f"max({text}, 0)"
         e.symbols.call("max")
+    if axis == 0:
+        return text
     declarations.append(f"int {extent} = {text};")
     return extent
 

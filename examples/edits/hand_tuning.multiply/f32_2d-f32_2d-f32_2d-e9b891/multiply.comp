@@ -1,6 +1,6 @@
-// shadesmith 0.1.0, vulkan a5b9f190, hand_tuning.py:28:
+// shadesmith 0.1.0, vulkan a96fc29f, hand_tuning.py:28:
 // multiply(a: ndarray[f32, 2], b: ndarray[f32, 2], c: ndarray[f32, 2])
-// @base 02e28da918b07595  digest of the generated source that was edited; keep this line
+// @base c5bc443e3ab935ad  digest of the generated source that was edited; keep this line
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan a5b9f190, hand_tuning.py:28:
+// shadesmith 0.1.0, vulkan a96fc29f, hand_tuning.py:28:
 // multiply(a: ndarray[f32, 2], b: ndarray[f32, 2], c: ndarray[f32, 2])
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -25,10 +25,9 @@ layout(push_constant, scalar) uniform Args {
 // hand_tuning.py:29  for i, j in c:
 void main() {
     int rows = uint(args.c_n0) * uint(args.c_n1) >= 1048576u ? 4 : 1;
-    int extent_i = (args.c_n0 - 1) / rows + 1;
     // an axis of the grid has at most 65,535 groups; the others are in further rows
     uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index >= uint(extent_i) * uint(args.c_n1)) return;
+    if (index >= uint((args.c_n0 - 1) / rows + 1) * uint(args.c_n1)) return;
     int i = int(index / args.c_n1) * rows, j = int(index % args.c_n1);
     if (rows == 4 && i <= args.c_n0 - 4) {
         // four rows share what they load, if there are many (row_lanes)
@@ -44,8 +43,7 @@ void main() {
         c(i + 2, j) = total.z;
         c(i + 3, j) = total.w;
     } else {
-        int end_ii = rows == 4 ? args.c_n0 : i + 1;
-        for (int ii = i; ii < end_ii; ii++) {
+        for (int ii = i; ii < (rows == 4 ? args.c_n0 : i + 1); ii++) {
             float total = 0.0;
             for (int k = 0; k < args.a_n1; k++) {
                 total += a(ii, k) * b(k, j);

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 7a456bed, hand_tuning.py:28:
+// shadesmith 0.1.0, cuda 750079da, hand_tuning.py:28:
 // multiply(a: ndarray[f32, 2], b: ndarray[f32, 2], c: ndarray[f32, 2])
 
 #define BLOCK 128
@@ -29,9 +29,8 @@ struct Args {
 // hand_tuning.py:29  for i, j in c:
 extern "C" __global__ void __launch_bounds__(BLOCK) multiply_0(const Args args) {
     int rows = (uint32_t)args.c_n0 * (uint32_t)args.c_n1 >= 1048576u ? 4 : 1;
-    int extent_i = (args.c_n0 - 1) / rows + 1;
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index >= unsigned(extent_i) * unsigned(args.c_n1)) return;
+    if (index >= unsigned((args.c_n0 - 1) / rows + 1) * unsigned(args.c_n1)) return;
     int i = index / args.c_n1 * rows, j = index % args.c_n1;
     if (rows == 4 && i <= args.c_n0 - 4) {
         // four rows share what they load, if there are many (row_lanes)
@@ -47,9 +46,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) multiply_0(const Args args) 
         c(i + 2, j) = total.z;
         c(i + 3, j) = total.w;
     } else {
-        int end_ii = rows == 4 ? args.c_n0 : i + 1;
         #pragma unroll 1
-        for (int ii = i; ii < end_ii; ii++) {
+        for (int ii = i; ii < (rows == 4 ? args.c_n0 : i + 1); ii++) {
             float total = 0.0f;
             for (int k = 0; k < args.a_n1; k++) {
                 total += a(ii, k) * b(k, j);
