@@ -152,7 +152,7 @@ def test_alternate_launches_cost_what_launches_of_one_cost(program) -> None:
     def calls(first, second) -> int:
         """Return how many functions of Python and C these launches call.
 
-        Unlike their time, it hardly varies: on Vulkan by what the device has finished meanwhile, so the least counts.
+        Unlike their time, it does not vary: each pair finds an idle device, so none is submitted or waited for.
         """
         count = 0
 
@@ -160,21 +160,20 @@ def test_alternate_launches_cost_what_launches_of_one_cost(program) -> None:
             nonlocal count
             count += event in ("call", "c_call")
 
-        ti.sync()
-        sys.setprofile(observe)
-        try:
-            for _ in range(20):
+        for _ in range(20):
+            ti.sync()
+            sys.setprofile(observe)
+            try:
                 first(x)
                 second(x)
-        finally:
-            sys.setprofile(None)
-        ti.sync()
+            finally:
+                sys.setprofile(None)
         return count
 
     for _ in range(3):  # until what repeats has been recorded, once
         calls(one, other)
-    both, *alone = (min(calls(*pair) for _ in range(3)) for pair in ((one, other), (one, one), (other, other)))
-    assert both <= max(alone) + 2
+    both, *alone = (calls(*pair) for pair in ((one, other), (one, one), (other, other)))
+    assert both <= max(alone)
 
 
 @pytest.mark.parametrize("what", ["object", "closure", "strides", "fast_math", "type"])
