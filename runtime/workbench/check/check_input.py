@@ -81,9 +81,14 @@ class EditedFile:
 
     def block_location(self, old: TaskSource) -> Location | None:
         """Return where the source defines how many threads a block of a task has."""
-        names = (f"BLOCK_{old.block_dim}", "BLOCK")
-        found = (self.source.find_macro(name) for name in names)
-        return next((location for location in found if location is not None), None)
+        return block_location(self.source, old)
+
+
+def block_location(source: ParsedSource, old: TaskSource) -> Location | None:
+    """Return where a source defines how many threads a block of a task has. old: the task as generated."""
+    names = (f"BLOCK_{old.block_dim}", "BLOCK")
+    found = (source.find_macro(name) for name in names)
+    return next((location for location in found if location is not None), None)
 
 
 def check_blocks(edit: EditedFile) -> None:

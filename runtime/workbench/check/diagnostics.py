@@ -180,3 +180,28 @@ def block_too_large(block: int, most: int, device: str) -> tuple[str, str]:
         f"a block of {block} threads is more than {device} supports: {most}",
         f"make the block {most} threads or smaller",
     )
+
+
+def block_relied_on(kernel: str, expected: int, block: int) -> tuple[str, str]:
+    """Another number of threads than the kernel's Python is about."""
+    return (
+        f"a block has {_threads(block)} here, but kernel `{kernel}` is written for {expected}: the iterations of a "
+        "block share memory, wait for each other, or read the index of their thread",
+        f"write `ti.loop_config(block_dim={block})` before the loop in Python, and give its shared arrays the size for "
+        f"{_threads(block)}; the generated source follows, and this edit is merged with it",
+    )
+
+
+def block_of_subgroups(block: int, size: int) -> tuple[str, str]:
+    """A block with a subgroup that is not full."""
+    below = block // size * size
+    choice = f"{below} or {below + size}" if below else str(size)
+    return (
+        f"a block of {_threads(block)} ends with a subgroup that is not full, but threads of a subgroup exchange "
+        "values here",
+        f"make it a multiple of {size}: {choice}",
+    )
+
+
+def _threads(number: int) -> str:
+    return "1 thread" if number == 1 else f"{number} threads"

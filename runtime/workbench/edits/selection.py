@@ -29,6 +29,7 @@ from ..compiler_parameters import CompilerParameters
 from ..macros.expand import check_macros, without_macros
 from .active_macros import expanded
 from .bases import Bases
+from .block_sizes import check_block_sizes
 from .edited_module import edited_module
 from .header import base_digest, header_of, with_header, without_header
 from .identity import without_checks
@@ -113,7 +114,7 @@ def choose(
 
 
 def _has_edit(slot: Slot, module: BackendModule) -> bool:
-    return any(slot.path(name).is_file() for name in _files(module))
+    return any(os.path.lexists(slot.path(name)) for name in _files(module))
 
 
 def _carry_over(
@@ -276,7 +277,8 @@ def load(
     bases: what is generated for other devices; None: only what this module has. proposals: takes the merges that
     somebody has to accept before the module may run, but for a comparison; None: they are refused. keeps_macros: the
     sources have their macros; else blanks are in place of them.
-    Raises: EditError for an unreadable file, and for an edit of another source than the one generated now.
+    Raises: EditError for an unreadable file, for an edit of another source than the one generated now, and for blocks
+        of a size for which the kernel is not written.
     """
     sources: dict[str, str] = {}
     paths: list[Path] = []
@@ -292,6 +294,7 @@ def load(
         )
         if found is not None:
             _refuse_two(slot, module, variant, found[1])
+            check_block_sizes(specialization, module, found[0], (found[1],))
             return found[0], (found[1],)
     for file in module.files if module.program is None else ():
         source = _current(slot, file.name, file.text, module.kernel, variant, bases, proposals)
@@ -302,6 +305,8 @@ def load(
     if not sources:
         return module, ()
     edited = edited_module(module, sources)
+    if bases is not None:
+        check_block_sizes(bases.specialization, module, edited, paths)
     return edited if keeps_macros else without_macros(edited), tuple(paths)
 
 

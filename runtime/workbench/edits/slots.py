@@ -179,11 +179,22 @@ def python_file(definition: KernelDefinition) -> Path | None:
 
 
 def read_text(path: Path) -> str | None:
-    """Return a file with plain line ends, None if it does not exist. Raises: EditError if it is not UTF-8 text."""
+    """Return a file with plain line ends, None if it does not exist.
+
+    Raises: EditError for what is there and is no file of UTF-8 text, such as a folder or a link to nothing.
+    """
+    return source_text(path) if os.path.lexists(path) else None
+
+
+def source_text(path: Path) -> str:
+    """Return a file with plain line ends. Raises: EditError if it is none of UTF-8 text."""
     try:
         data = _content(path)
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        return None
+    except FileNotFoundError:
+        hint = "restore its target, or delete the link"
+        raise EditError(f"{path}:1: the edited source is a link to nothing", hint) from None
+    except IsADirectoryError:
+        raise EditError(f"{path}:1: the edited source is a folder", "replace it by a file, or delete it") from None
     except OSError as error:
         raise EditError(f"{path}:1: the edited source cannot be read: {error.strerror}") from None
     try:

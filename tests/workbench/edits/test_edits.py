@@ -36,18 +36,6 @@ TILES = """
             for j in range(x.shape[0]):
                 s += x[j] * (i + j)
             out[i] = s
-
-    HALF = 32
-
-    @ti.kernel
-    def swap(x: ti.types.ndarray(ti.i32, 1)):
-        ti.loop_config(block_dim=2 * HALF)
-        for i in range(640):
-            tile = ti.simt.block.SharedArray((2 * HALF,), ti.i32)
-            t = ti.simt.block.thread_idx()
-            tile[t] = x[i]
-            ti.simt.block.sync()
-            x[i] = tile[t ^ 1]
 """
 SIZE = 1000
 
@@ -250,21 +238,6 @@ def test_tiles_have_the_size_of_the_block(target: str, tmp_path: Path) -> None:
         out[:] = 0
         program.pairs(x, out)
         assert np.array_equal(out, expected), block
-
-
-def test_full_blocks_are_full_or_the_edit_is_refused(tmp_path: Path) -> None:
-    program = written_programs.write(tmp_path / "p.py", TILES)
-    x = np.arange(640, dtype=np.int32)
-    path = begin(program.swap, x)
-    text = path.read_text()
-    assert "[2 * HALF]" in text
-    path.write_text(text.replace("#define BLOCK 64", "#define BLOCK 32"))
-    program.swap(x)
-    ti.sync()
-    assert np.array_equal(x, np.arange(640)), "swapped twice"
-    path.write_text(text.replace("#define BLOCK 64", "#define BLOCK 48"))
-    with pytest.raises(ti.TaichiCompilationError, match="each thread has an iteration"):
-        program.swap(x)
 
 
 def test_a_thread_may_take_several_turns(target: str, tmp_path: Path) -> None:
