@@ -7,6 +7,7 @@ all others. An edit that was begun for one target runs on the others: what they 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -69,7 +70,7 @@ def load_edit(
     """
     name = ir_name(module)
     path = slot.path(name, variant)
-    if not path.is_file():
+    if not os.path.lexists(path):
         return None
     kernel, generated = final_form(specialization)
     text = _for_this_target(path, generated, specialization)
