@@ -442,7 +442,8 @@ def test_an_edit_for_lavapipe_says_so_and_is_an_edit_elsewhere(target: str, tmp_
 
 @pytest.mark.skipif(sys.platform == "win32" or not hasattr(os, "mkfifo"), reason="modes and pipes of POSIX")
 @pytest.mark.parametrize(
-    "what", ["world folder", "group folder", "world file", "kernel folder", "fifo", "huge", "link", "folder", "no target"]
+    "what",
+    ["world folder", "group folder", "world file", "kernel folder", "fifo", "huge", "link", "folder", "no target"],
 )
 def test_what_others_can_write_is_not_run(program, tmp_path: Path, what: str) -> None:
     x = np.ones(4, np.float32)
