@@ -54,6 +54,11 @@ class Scalar:
         return self.kind in ("int", "float")
 
     @property
+    def is_narrow_int(self) -> bool:
+        """Whether it is a signed integer of 8 or 16 bits, which compilers of GLSL negate in other words, unwrapped."""
+        return self.kind == "int" and self.bits < 32
+
+    @property
     def numpy(self) -> np.dtype[Any]:
         """The NumPy type of equal layout."""
         return NUMPY[self.name]

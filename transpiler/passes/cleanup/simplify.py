@@ -394,9 +394,8 @@ def _sub(rewriter: Rewriter, operation: Operation) -> Statement | None:
 
 
 def _is_narrow(operation: Operation) -> bool:
-    """Return whether an integer has 8 or 16 bits: compilers find negations in other words, and do not wrap them."""
-    type = operation.type
-    return isinstance(type, Scalar) and type.kind == "int" and type.bits < 32
+    """Return whether a negation needs an operation of its own: compilers find it in others, and do not wrap it."""
+    return isinstance(operation.type, Scalar) and operation.type.is_narrow_int
 
 
 def _is_negative(value: Statement) -> bool:
