@@ -166,6 +166,23 @@ def block_not_a_number(name: str, value: int | None) -> tuple[str, str]:
     )
 
 
+def block_without_brackets(name: str, value: int) -> tuple[str, str]:
+    """A macro that is another number within an expression."""
+    return (
+        f"`{name}` is {value} by itself, but another number in a product, where its operators bind less",
+        f"put brackets around it: `#define {name} (...)`",
+    )
+
+
+def conditional_block(name: str) -> tuple[str, str]:
+    """A definition of which only the preprocessor knows whether it counts."""
+    return (
+        f"`{name}` is defined inside of `#if`: the launcher reads it before the source is compiled, and cannot know "
+        "whether this line counts",
+        f"define `{name}` once, outside of `#if`; what is for another device or size may be a variant, with `@when`",
+    )
+
+
 def missing_block(name: str, block: int) -> tuple[str, str]:
     """The size of a block is no longer defined."""
     return (

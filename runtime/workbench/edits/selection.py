@@ -37,7 +37,7 @@ from .ir_edits import ir_name, is_ir, load_edit
 from .merge import Merged, has_markers, merge, same_source
 from .other_sizes import carried_over
 from .proposals import CONFLICT, NEW, WROTE, Proposal, accepted_by, auxiliary_path, refused
-from .rules import Rule, rule_of
+from .rules import Rule, refuse_rule, rule_of
 from .slots import Slot, is_writable, python_file, read_text, slot_of
 from .stored_tunings import shape_class, tuned_module
 from .variants import EDIT, GENERATED, TUNED, Variants, digest_of, unknown_variant, variant_of
@@ -300,6 +300,8 @@ def load(
         source = _current(slot, file.name, file.text, module.kernel, variant, bases, proposals)
         if source is not None:
             check_macros(source, slot.path(file.name, variant))
+            if not variant:
+                refuse_rule(source, slot.path(file.name))
             sources[file.name] = source
             paths.append(slot.path(file.name, variant))
     if not sources:

@@ -146,3 +146,32 @@ def test_numbers_of_subgroups_are_not_excused_by_those_of_the_host(target: str, 
     path = program.lanes.edit(np.ones(640, np.float32))
     written_programs.replaced(path, "subgroupAdd(x(i))", "subgroupAdd(x(i)) + (i % 100 == 99 ? 3.0 : 0.0)")
     assert not program.lanes.compare(np.ones(640, np.float32), sweep=False).passed
+
+
+@pytest.mark.parametrize(
+    ("define", "words"),
+    [
+        ("#define BLOCK 32 + 32", "is 64 by itself, but another number in a product"),
+        ("#define WARPS 1 + 1\n#define BLOCK (WARPS * 32)", "is 64 by itself, but another number in a product"),
+        ("#define BLOCK 128\n#if 0\n#define BLOCK 32\n#endif", "`BLOCK` is defined inside of `#if`"),
+        (
+            "#define BLOCK 128\n#ifdef X\n#if X > 1\n#define ITEMS 4\n#endif\n#endif",
+            "`ITEMS` is defined inside of `#if`",
+        ),
+        ("#ifndef BLOCK\n#define BLOCK 64\n#endif", ""),
+        ("#if 1\n#endif\n#define BLOCK (32 + 32)", ""),
+        ("#define WARPS (1 + 1)\n#define BLOCK (WARPS * 32)", ""),
+    ],
+)
+def test_the_number_that_is_launched_is_the_one_that_is_compiled(tmp_path: Path, define: str, words: str) -> None:
+    program = written_programs.write(tmp_path / "p.py", PROGRAM)
+    path, text = begun(program, "twice")
+    path.write_text(text.replace("#define BLOCK 64", define))
+    x = np.ones(640, np.int32)
+    if words:
+        with pytest.raises(ti.TaichiCompilationError, match=words):
+            program.twice(x)
+        return
+    program.twice(x)
+    ti.sync()
+    assert np.all(x == 2) and program.twice.last_launch.variant == "edit"
