@@ -21,7 +21,7 @@ from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.errors import TaichiCompilationError, warn_user
 from ....transpiler.frontend.source.specialization import Specialization
 from ...launch.tuning import tunable_of
-from ...session.module_source import Choice
+from ...session.module_source import RESERVED, Choice
 from ...store.atomic_files import write_text
 from ..check.check_edit import check_edit
 from ..check.edit_error import EditError
@@ -38,7 +38,7 @@ from .merge import Merged, has_markers, merge, same_source
 from .other_sizes import carried_over
 from .proposals import CONFLICT, NEW, WROTE, Proposal, accepted_by, auxiliary_path, refused
 from .rules import Rule, refuse_rule, rule_of
-from .slots import Slot, is_writable, python_file, read_text, slot_of
+from .slots import OTHER_NAME, Slot, is_writable, python_file, read_text, slot_of
 from .stored_tunings import shape_class, tuned_module
 from .variants import EDIT, GENERATED, TUNED, Variants, digest_of, unknown_variant, variant_of
 
@@ -77,7 +77,7 @@ def choose(
     if wanted is None and compared is not None and policy != "strict" and not _has_edit(slot, module):
         reason = _carry_over(specialization, module, session.config.edits_dir, compared)
         slot = slot_of(specialization, session.config.edits_dir)
-    if not slot.folder.is_dir():
+    if not os.path.lexists(slot.folder):
         if wanted not in (None, EDIT, GENERATED):
             raise unknown_variant(module, wanted, (), slot.folder)
         _warn_of_debug(session, specialization, module)
@@ -175,6 +175,10 @@ def select(specialization: Specialization, slot: Slot, module: BackendModule, wa
     Raises: EditError for a rule that is none; TaichiRuntimeError for a variant that does not exist.
     """
     names = slot.variants(_files(module))
+    for name in RESERVED:
+        if name in names:
+            path = next(path for file in _files(module) if os.path.lexists(path := slot.path(file, name)))
+            raise EditError(f"{path}:1: `{name}` cannot name a variant: `kernel.use` means something else", OTHER_NAME)
     is_nameless = python_file(specialization.definition) is None
     if wanted is not None:
         if wanted == EDIT and is_nameless:

@@ -37,6 +37,7 @@ BASE = ".base"
 FACTS = "slot.json"
 MAX_BYTES = 1 << 25
 """Size limit of a file in a slot; sources have kilobytes."""
+OTHER_NAME = "name it otherwise, such as `mine`"
 IR_SUFFIX = ".ssa"
 """Of the final IR as text; `.ir` is the file of a module of the interpreter."""
 SUFFIXES = frozenset(tools.suffix for tools in source_tools()) | {IR_SUFFIX}
@@ -87,10 +88,13 @@ class Slot:
         return []
 
     def check(self) -> None:
-        """Check that only those who can change the program can have written here: what is here is executed.
+        """Check that this is a folder in which only those who can change the program can have written.
 
-        Raises: EditError.
+        What is here is executed. Raises: EditError.
         """
+        if not self.folder.is_dir():
+            hint = "delete it, or restore the folder with the edit"
+            raise EditError(f"{self.folder}:1: the folder of an edit is a file, or a link to nothing", hint)
         if sys.platform == "win32":  # access lists protect folders of the user
             return
         slots = self.folder.parent.parent

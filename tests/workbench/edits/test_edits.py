@@ -382,3 +382,32 @@ def test_graphs_run_the_edited_text(target: str, tmp_path: Path) -> None:
     assert run() == 7
     path.unlink()
     assert run() == 4
+
+
+def test_an_edit_of_a_loop_that_is_gone_is_told_of(target: str, tmp_path: Path) -> None:
+    program = written_programs.write(tmp_path / "p.py", TWO_LOOPS)
+    x, y = np.zeros(10, np.int32), np.zeros(12, np.int32)
+    place = begin(program.both, x, y)
+    path = sorted(place.glob("*.comp"))[-1] if target == "vulkan" else place.rename(place.with_stem("mine"))
+    written_programs.replaced(path, "+ 2;", "+ 30;")
+    if target == "vulkan":
+        one = TWO_LOOPS[: TWO_LOOPS.index("        for i in y")]
+        program = written_programs.write(tmp_path / "p.py", one)
+    again()
+    with pytest.warns(ti.ShadesmithWarning, match=rf"{path.name} is not used: kernel `both` has no such source now"):
+        program.both(x, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        program.both(x, y)
+
+
+def test_a_file_in_place_of_the_folder_of_an_edit_is_refused(target: str, tmp_path: Path) -> None:
+    program = written_programs.write(tmp_path / "p.py", SCALE)
+    folder = begin(program.scale, 2.0, ones()).parent
+    folder.rename(tmp_path / "elsewhere")
+    again()
+    program.scale(2.0, ones())
+    folder.symlink_to(tmp_path / "nothing")
+    again()
+    with pytest.raises(ti.TaichiCompilationError, match="the folder of an edit is a file, or a link to nothing"):
+        program.scale(2.0, ones())
