@@ -20,9 +20,9 @@ from ..session.module_source import EDIT, Choice, variant_of
 from ..session.session import Session
 from ..session.tracebacks import hides_own_frames
 from ..store.atomic_files import write_text
+from .check.block_sizes import check_block_sizes
 from .check.check_edit import check_edit
 from .check.edit_error import EditError
-from .edits.block_sizes import check_block_sizes
 from .edits.edited_module import edited_module
 from .edits.slots import source_text
 
@@ -100,8 +100,9 @@ def _choose(session: Session, specialization: Specialization, module: BackendMod
     if not module.files:
         return Choice(module)
     paths = _paths(module, place)
-    edited = edited_module(module, {name: source_text(path) for name, path in paths.items()})
-    check_block_sizes(specialization, module, edited, list(dict.fromkeys(paths.values())))
+    sources = {name: source_text(path) for name, path in paths.items()}
+    edited = edited_module(module, sources)
+    check_block_sizes(specialization, module, edited, {paths[name]: source for name, source in sources.items()})
     check_edit(module, edited, session.device.capabilities, paths)
     session.programs.find(edited)
     return Choice(edited, variant_of(edited, EDIT, tuple(paths.values()), "kernel_from_source"))

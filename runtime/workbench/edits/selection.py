@@ -23,13 +23,13 @@ from ....transpiler.frontend.source.specialization import Specialization
 from ...launch.tuning import tunable_of
 from ...session.module_source import RESERVED, Choice
 from ...store.atomic_files import write_text
+from ..check.block_sizes import check_block_sizes
 from ..check.check_edit import check_edit
 from ..check.edit_error import EditError
 from ..compiler_parameters import CompilerParameters
 from ..macros.expand import check_macros, without_macros
 from .active_macros import expanded
 from .bases import Bases
-from .block_sizes import check_block_sizes
 from .edited_module import edited_module
 from .header import base_digest, header_of, with_header, without_header
 from .identity import without_checks
@@ -298,7 +298,7 @@ def load(
         )
         if found is not None:
             _refuse_two(slot, module, variant, found[1])
-            check_block_sizes(specialization, module, found[0], (found[1],))
+            check_block_sizes(specialization, module, found[0], {found[1]: read_text(found[1]) or ""})
             return found[0], (found[1],)
     for file in module.files if module.program is None else ():
         source = _current(slot, file.name, file.text, module.kernel, variant, bases, proposals)
@@ -312,7 +312,7 @@ def load(
         return module, ()
     edited = edited_module(module, sources)
     if bases is not None:
-        check_block_sizes(bases.specialization, module, edited, paths)
+        check_block_sizes(bases.specialization, module, edited, dict(zip(paths, sources.values())))
     return edited if keeps_macros else without_macros(edited), tuple(paths)
 
 

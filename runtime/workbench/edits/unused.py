@@ -71,8 +71,8 @@ def misnamed_edit(specialization: Specialization, module: BackendModule, edits_d
             continue
         if header_of(text).base and not is_untouched(text, base):
             return (
-                f"the edit {path} is not used: kernel `{module.kernel}` has no such source now, but {', '.join(names)}. "
-                "Hint: move its changes to where that code is now, and delete it"
+                f"the edit {path} is not used: kernel `{module.kernel}` has no such source now, but "
+                f"{', '.join(names)}. Hint: move its changes to where that code is now, and delete it"
             )
     return ""
 

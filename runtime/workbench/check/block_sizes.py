@@ -11,40 +11,40 @@ In: a specialization, the generated and the edited module. Out: nothing, or an `
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from ....transpiler.backend.module.interface import BackendModule, TaskSource
+from ....transpiler.frontend.builders.build import build
 from ....transpiler.frontend.source.specialization import Specialization
 from ....transpiler.ir.nodes import walk
 from ....transpiler.ir.statements import GlobalPtr
-from ....transpiler.ir.tasks import Task
+from ....transpiler.ir.tasks import Kernel, Task
 from ....transpiler.ir.threads import COLLECTIVES, SUBGROUP_SIZE, Barrier, Collective, ThreadIndex
-from ..check.check_input import block_location
-from ..check.diagnostics import DiagnosticList, block_of_subgroups, block_relied_on, refuse
-from ..check.parsed_source import Location, ParsedSource
-from .ir_edits import final_form, is_ir
-from .slots import read_text
+from ....transpiler.passes import PassContext, run
+from .check_input import block_location
+from .diagnostics import DiagnosticList, block_of_subgroups, block_relied_on, refuse
+from .parsed_source import Location, ParsedSource
 
 OWN_TILES = frozenset({"block_tiles", "block_local"})
 """Passes after which the threads of a block share memory, in tiles that have the size of any `BLOCK`."""
 
 
 def check_block_sizes(
-    specialization: Specialization, generated: BackendModule, edited: BackendModule, paths: Sequence[Path]
+    specialization: Specialization, generated: BackendModule, edited: BackendModule, sources: Mapping[Path, str]
 ) -> None:
     """Check the tasks of an edit whose blocks have another number of threads than the generated ones.
 
-    paths: the edit's files. Raises: EditError for a task that computes something else then.
+    sources: those of the edit by their files. Raises: EditError for a task that computes something else then.
     """
     pairs = list(zip(generated.tasks, edited.tasks, strict=True))
     if all(old.block_dim == new.block_dim for old, new in pairs):
         return
     options = specialization.options
     plain = replace(options, disabled_passes=options.disabled_passes | OWN_TILES)
-    written, final = (final_form(replace(specialization, options=given))[0].tasks for given in (plain, options))
-    lists = [DiagnosticList(path, ParsedSource(read_text(path) or ""), []) for path in paths]
+    written, final = (final_kernel(replace(specialization, options=given)).tasks for given in (plain, options))
+    lists = [DiagnosticList(path, ParsedSource(source), []) for path, source in sources.items()]
     for own, task, (old, new) in zip(written, final, pairs, strict=True):
         if old.block_dim == new.block_dim:
             continue
@@ -58,6 +58,13 @@ def check_block_sizes(
         diagnostics, location = next((one for one in found if one[1] is not None), found[0])
         diagnostics.add(location, *message)
     refuse(lists)
+
+
+def final_kernel(specialization: Specialization) -> Kernel:
+    """Return the kernel after all passes. Raises: TaichiCompilationError."""
+    kernel = build(specialization).kernel
+    run(kernel, PassContext(specialization.options, specialization.capabilities))
+    return kernel
 
 
 def _relies_on_block(task: Task) -> bool:
@@ -83,6 +90,6 @@ def _has_full_subgroups(task: Task) -> bool:
 
 def _location(diagnostics: DiagnosticList, old: TaskSource, new: TaskSource) -> Location | None:
     """Return where a file says how many threads the blocks of a task have."""
-    if is_ir(diagnostics.path):
-        return diagnostics.source.find(rf"^[ \t]*task {re.escape(old.name)} .*\b(block_dim={new.block_dim})\b")
-    return block_location(diagnostics.source, old) or diagnostics.source.find(r"\blocal_size_[xyz]\b")
+    source = diagnostics.source
+    in_ir = source.find(rf"^[ \t]*task {re.escape(old.name)} .*\b(block_dim={new.block_dim})\b")
+    return in_ir or block_location(source, old) or source.find(r"\blocal_size_[xyz]\b")
