@@ -20,24 +20,23 @@ WIDEST_VERSION = "shadesmith 00.00.00, "
 """A longer version than any, so that no version decides where a line is wrapped."""
 
 
-def banner(context: EmitContext, printed: list[PrintedTask]) -> list[str]:
-    """Return the comment lines below the first line of a file: its signature if that does not fit there, remarks."""
+def banner(context: EmitContext, signature: str, printed: list[PrintedTask]) -> list[str]:
+    """Return the comment lines below the first line of a file: the kernel's signature if it does not fit there, remarks."""
     remarks = context.kernel.remarks if printed and printed[0].number == 0 else []
     ordered = sorted({(r.location.file, r.location.line, inert(r.message)) for r in remarks})
-    signature = _signature(context)
     shown = [] if _fits(context, signature) else wrapped_text(signature, COLUMNS - 3)
     return [*shown, *(line for *_, message in ordered for line in wrapped_text(message, COLUMNS - 3))]
 
 
-def first_line(context: EmitContext, source: str) -> str:
+def first_line(context: EmitContext, signature: str, source: str) -> str:
     """Return the first line of a file, which says what it is: version, target, key, Python line, signature.
 
     // shadesmith 0.1.0, cuda 3fa1c2d4, wither.py:9: wither(dt: f32)
 
-    The key is a digest of the code, whatever the comments say: equal keys mean equal programs. source: all other lines.
+    The key is a digest of the code, whatever the comments say: equal keys mean equal programs.
+    signature: of the kernel. source: all other lines.
     """
     key = sha256(without_comments(source).encode()).hexdigest()[:8]
-    signature = _signature(context)
     shown = f" {signature}" if _fits(context, signature) else ""
     return f"// shadesmith {VERSION}, {context.language.target} {key}{_origin(context)}:{shown}"
 
@@ -47,7 +46,8 @@ def _origin(context: EmitContext) -> str:
     return "" if location is NOWHERE else f", {basename(location.file)}:{location.line}"
 
 
-def _signature(context: EmitContext) -> str:
+def signature_of(context: EmitContext) -> str:
+    """Return the name of a kernel with its parameters and their types."""
     entries = sorted(_parameters(context.kernel), key=lambda item: item[0])
     return f"{context.name}({', '.join(entry for _, entry in entries)})"
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...ir.functions import Call, Function, called, reachable
 from ...ir.nodes import Block, Statement
-from ...ir.statements import RECORDS, Array, Rand, Return
+from ...ir.statements import RECORDS, Array, Const, Rand, Return
 from ...ir.tasks import Task
 from ...ir.threads import ThreadIndex, has_full_blocks
 from ...ir.types import Struct, u1, u32
@@ -115,6 +115,10 @@ class PrintedTask:
     memory: Slots
 
 
+Entry = tuple[list[str], Threads | None, Expressions, Reductions]
+"""What an entry has around the call of its function: lines, threads, what the lines use, and what follows the loop."""
+
+
 class TaskPrinter:
     """Prints the tasks and functions of one kernel."""
 
@@ -123,6 +127,8 @@ class TaskPrinter:
         self.scopes: list[Names] = []
         self.accumulators: list[str] = []
         """Parameters of the task that is being printed, for its reductions."""
+        self.entries: dict[tuple[object, ...], tuple[Names, Entry]] = {}
+        """Entries by all that they depend on: of many loops over the same indices, and of serial tasks, they are equal."""
 
     def local_names(self) -> set[str]:
         """Return the names of all local variables that were printed."""
@@ -286,10 +292,23 @@ class TaskPrinter:
 
     def _entry(
         self, task: Task, number: int, names: list[str], steps: dict[tuple[Statement, int], str]
-    ) -> tuple[list[str], Threads | None, Expressions, Reductions]:
-        """Print what the entry computes before its loop; return the lines, the threads, what the lines use,
-        and what follows the loop.
-        """
+    ) -> Entry:
+        """Print what the entry computes before its loop, unless that of an earlier task is equal."""
+        key = None if self.context.layout.usage.sites else _known_entry(task, names)
+        if key is None:
+            return self._new_entry(task, number, names, steps)
+        found = self.entries.get(key)
+        if found is None:
+            entry = self._new_entry(task, number, names, steps)
+            self.entries[key] = self.scopes[-1], entry
+            return entry
+        self.scopes.append(found[0])
+        return found[1]
+
+    def _new_entry(
+        self, task: Task, number: int, names: list[str], steps: dict[tuple[Statement, int], str]
+    ) -> Entry:
+        """Print what the entry computes before its loop."""
         context = self.context
         bounds = [*task.loop.starts, *task.loop.ends, *task.loop.steps] if task.loop is not None else []
         roots: list[tuple[Block, list[Statement]]] = [(task.prologue, bounds), (task.join, []), (task.epilogue, [])]
@@ -321,6 +340,18 @@ class TaskPrinter:
             if reductions.done and self.language.has_pointers:
                 printer.e.need("is_last_block")
         return [INDENT * line.depth + line.text for line in printer.lines], threads, printer.e, reductions
+
+
+def _known_entry(task: Task, names: list[str]) -> tuple[object, ...] | None:
+    """Return all that the entry of a plain task depends on, whose loop has constant bounds; None for other tasks."""
+    loop = task.loop
+    bounds = [] if loop is None else [*loop.starts, *loop.ends, *loop.steps]
+    if [value for value in (*task.prologue.statements, *bounds) if value.__class__ is not Const or value.remarks]:
+        return None
+    if task.reductions or task.synchronizes or task.private or task.block_sums or task.lane_loops:
+        return None
+    numbers = [(bound.value, bound.type, bound.origin) for bound in bounds]  # type: ignore[attr-defined]
+    return () if loop is None else (*names, loop.order, loop.exact_ends, *numbers)
 
 
 TAKE_INDEX = frozenset({Rand, *RECORDS})
