@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
+from types import SimpleNamespace
 from typing import Any
 
 from ...errors import TaichiCompilationError
@@ -32,7 +33,7 @@ from ..print.lines import PrintedBody, fitted, line_map, map_of_lines, wrapped_h
 from ..print.reductions import OWN, helpers_of, loop_with_copies, nest_in_any_order, nest_in_parts
 from ..print.textures import declarations
 from ..print.threads import Threads, is_vectorized, nest, part_pragma, pragma, region_and_loop
-from .banner import banner, first_line, loop_location, python_line, signature_of, task_title
+from .banner import banner, first_line, loop_location, origin_of, python_line, task_title
 from .context import EmitContext
 from .entries import entry_head, fits_entry, opening
 from .names import headers, member_types, referenced_names
@@ -74,7 +75,7 @@ class FileAssembler:
         self.all_modes = [*self._rounding(), *self.modes]
         self.libraries: dict[tuple[str, ...], Library] = {}
         self.constants: dict[tuple[str, ...], list[str]] = {}
-        self.signature = signature_of(context)
+        self.origin = origin_of(context)
         self.shared = self._shared()
 
     def _shared(self) -> dict[str, Any]:
@@ -102,12 +103,12 @@ class FileAssembler:
         source = fitted(
             render("{0}/{2}.{1}.j2".format(*self.language.templates, kind), data, context.options.own_templates)
         )
-        source = f"{first_line(context, self.signature, source)}\n{source}"
+        source = f"{first_line(context, self.origin, source)}\n{source}"
         suffix = f"_{number}" if context.file_per_task and len(context.kernel.tasks) > 1 else ""
         bodies = [
             *(PrintedBody(f.start, f.body, f.function.location) for f in functions),
             *(
-                PrintedBody(t["head"], p.body, loop_location(p.task), len(t["opening"]))
+                PrintedBody(t.head, p.body, loop_location(p.task), len(t.opening))
                 for p, t in zip(printed, tasks, strict=True)
             ),
         ]
@@ -126,7 +127,7 @@ class FileAssembler:
         return SourceFile(f"{context.name}{suffix}.{self.language.suffix}", source, lines)
 
     def _data(
-        self, printed: list[PrintedTask], functions: list[PrintedFunction], tasks: list[dict[str, Any]]
+        self, printed: list[PrintedTask], functions: list[PrintedFunction], tasks: list[SimpleNamespace]
     ) -> dict[str, Any]:
         """Return the data of a file's template, and record the names that the file references."""
         context, layout = self.context, self.layout
@@ -145,7 +146,7 @@ class FileAssembler:
         has_pointers = self.language.has_pointers
         return {
             **self.shared,
-            "banner": banner(context, self.signature, printed),
+            "banner": banner(context, self.origin, printed),
             "constants": _constants([] if context.in_sections else blocks, lanes, printed),
             "named_constants": self._named_constants(used),
             "extensions": self._extensions(own_library),
@@ -220,8 +221,8 @@ class FileAssembler:
         types = self.layout.usage.types if self.context.target.exact else ()
         return execution_modes(types, self.context.capabilities.float_controls)
 
-    def _task_data(self, p: PrintedTask) -> dict[str, Any]:
-        """Return the data of a task's template."""
+    def _task_data(self, p: PrintedTask) -> SimpleNamespace:
+        """Return the data of a task's template, as attributes: Jinja tries these before items."""
         context, language, threads = self.context, self.language, p.threads
         args = language.args_parameters if p.uses_args else []
         parameters, arguments = [*args, *p.parameters], [*(["args"] if args else []), *p.arguments]
@@ -233,36 +234,36 @@ class FileAssembler:
         lines, omp = [], ""
         if threads and language.nested_loops:
             call, lines, omp = self._loops(p, threads, call)
-        return {
-            "kind": p.task.kind.value,
-            "python": python_line(context, p.task),
-            "title": task_title(context, p) if len(context.kernel.tasks) > 1 else "",
+        return SimpleNamespace(
+            kind=p.task.kind.value,
+            python=python_line(context, p.task),
+            title=task_title(context, p) if len(context.kernel.tasks) > 1 else "",
             **self._head(p, parameters),
-            "entry": p.entry,
-            "body": "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body),
-            "call": call,
-            "attribute": "SHORT_VECTORS " if p.task.short_vectors else "",
-            "guarded_call": _guarded(threads.count if threads else "1", call),
-            "block": block,
-            "has_barrier": p.block is not None and p.block.has_barrier,
-            "guarded": p.block is None or not (p.task.is_split or p.block.is_full),
-            "full_blocks": threads.count if threads and p.block is not None and p.block.is_full else "",
-            "tile": " x ".join(map(str, p.task.tile)),
-            "tile_size": prod(p.task.tile),
-            "iterations": constant_count(threads.extents) if threads else None,
-            "ballot": language.warp.ballot if language.warp and p.block is not None and p.block.uses_lanes else "",
-            "shared": p.shared,
-            "prologue": [*p.prologue, *(threads.declarations if threads else []), *lanes],
+            entry=p.entry,
+            body="\n".join([INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body]),
+            call=call,
+            attribute="SHORT_VECTORS " if p.task.short_vectors else "",
+            guarded_call=_guarded(threads.count if threads else "1", call),
+            block=block,
+            has_barrier=p.block is not None and p.block.has_barrier,
+            guarded=p.block is None or not (p.task.is_split or p.block.is_full),
+            full_blocks=threads.count if threads and p.block is not None and p.block.is_full else "",
+            tile=" x ".join(map(str, p.task.tile)),
+            tile_size=prod(p.task.tile),
+            iterations=constant_count(threads.extents) if threads else None,
+            ballot=language.warp.ballot if language.warp and p.block is not None and p.block.uses_lanes else "",
+            shared=p.shared,
+            prologue=[*p.prologue, *(threads.declarations if threads else []), *lanes],
             **_counts(threads),
-            "nest": lines,
-            "reductions": p.reductions if p.task.reductions else None,
-            "block_sums": p.block_sums,
-            "unrolled": p.grid.is_unrolled,
-            "pragma": omp,
-            "strided": p.grid.is_strided,
-            "folded": p.grid.is_folded,
-            "uses_args": p.uses_args or p.entry_uses_args or (p.reductions.has_parts and bool(p.reductions.printed)),
-        }
+            nest=lines,
+            reductions=p.reductions if p.task.reductions else None,
+            block_sums=p.block_sums,
+            unrolled=p.grid.is_unrolled,
+            pragma=omp,
+            strided=p.grid.is_strided,
+            folded=p.grid.is_folded,
+            uses_args=p.uses_args or p.entry_uses_args or (p.reductions.has_parts and bool(p.reductions.printed)),
+        )
 
     def _loops(self, p: PrintedTask, threads: Threads, call: str) -> tuple[str, list[str], str]:
         """Return the call of a task's function, the lines of the loops around it, and OpenMP's directive before them."""

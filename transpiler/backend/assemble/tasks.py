@@ -5,7 +5,7 @@ In: an `EmitContext`. Out: `PrintedTask`s and `PrintedFunction`s, from which `fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -146,7 +146,10 @@ class TaskPrinter:
         e = statements.e
         prologue, threads, entry, reductions = self._entry(task, number, names, e.step_names)
         own_names = {*GENERATED, *names, *e.step_names.values()}
-        parameters, arguments = _parameters(task, names, statements, threads, inside)
+        takes_index = not kinds.isdisjoint(TAKE_INDEX) or (
+            ThreadIndex in kinds and any(s.__class__ is ThreadIndex and s.kind == "global" for s in inside)
+        )
+        parameters, arguments = _parameters(task, names, statements, threads, takes_index)
         parameters += self.accumulators
         by_pointer = "&" if self.language.reference_is_pointer else ""
         arguments += [f"{by_pointer}{name}" for name in reductions.arguments]
@@ -363,14 +366,13 @@ def _parameters(
     names: list[str],
     statements: Statements,
     threads: Threads | None,
-    inside: Sequence[Statement],
+    takes_index: bool,
 ) -> tuple[list[str], list[str]]:
     """Return the parameters of a task's function but `args`, and the arguments of its call.
 
-    inside: the statements of the body, and of the functions that it calls.
+    takes_index: whether the body, or a function that it calls, needs the number of the iteration.
     """
     e, loop = statements.e, task.loop
-    takes_index = any(s.__class__ in TAKE_INDEX or (s.__class__ is ThreadIndex and s.kind == "global") for s in inside)
     unsigned = e.name_of_type(u32) if takes_index and loop is not None else ""
     used = [k for k in range(len(names)) if loop is not None and (loop, k) in e.indices_used]
     parameters = [f"int {names[k]}" for k in used] + ([f"{unsigned} {e.index}"] if takes_index and threads else [])
