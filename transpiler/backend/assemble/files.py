@@ -75,6 +75,7 @@ class FileAssembler:
         self.all_modes = [*self._rounding(), *self.modes]
         self.libraries: dict[tuple[str, ...], Library] = {}
         self.constants: dict[tuple[str, ...], list[str]] = {}
+        self.tree_structs = [declaration for tree in layout.trees.values() for declaration in tree.structs]
         self.origin = origin_of(context)
         self.shared = self._shared()
 
@@ -133,7 +134,8 @@ class FileAssembler:
         context, layout = self.context, self.layout
         blocks = sorted({p.task.block_dim for p in printed if context.has_block_size(p.task)})
         lanes = {context.lanes(p.task): p.task.lane_loops for p in printed if p.task.lane_loops}
-        used = UsedMemory().with_all([*(f.used for f in functions), *(p.used for p in printed)])
+        parts = [*(f.used for f in functions), *(p.used for p in printed)]
+        used = parts[0] if len(parts) == 1 else UsedMemory().with_all(parts)
         copied = [] if self.language.has_pointers else [array for p in printed for array in p.task.block_sums]
         macros, cell_functions, cell_helpers = definitions(layout.accessors, used, layout.cells, copied)
         helpers = _helpers_of(functions, printed)
@@ -157,12 +159,9 @@ class FileAssembler:
             "accessors": macros,
             "cell_functions": cell_functions,
             "helpers": library.source,
-            "structs": [
-                *(layout.structs.declaration(struct) for struct in self._used_structs(functions, printed)),
-                *(declaration for tree in layout.trees.values() for declaration in tree.structs),
-            ],
+            "structs": [*map(layout.structs.declaration, self._used_structs(functions, printed)), *self.tree_structs],
             "structures": [f.structure for f in functions if f.structure],
-            "prototypes": prototypes(functions),
+            "prototypes": prototypes(functions) if functions else [],
             "functions": [{"comment": f.comment, "source": f.source} for f in functions],
             "shared": [] if has_pointers else [line for p in printed for line in p.shared],
             "declarations": list(dict.fromkeys(line for p in printed for line in p.reductions.used_declarations)),
@@ -190,6 +189,8 @@ class FileAssembler:
 
     def _used_structs(self, functions: list[PrintedFunction], printed: list[PrintedTask]) -> list[Struct]:
         """Return the structs that are stored or used by functions and tasks, in the order of the kernel."""
+        if not self.layout.structs.names:
+            return []
         seen = [struct for f in functions for struct in f.structs] + [struct for p in printed for struct in p.structs]
         used = set(with_members([*self.layout.structs.stored, *seen]))
         return [struct for struct in self.layout.structs.names if struct in used]
