@@ -267,7 +267,7 @@ class FileAssembler:
         )
 
     def _loops(self, p: PrintedTask, threads: Threads, call: str) -> tuple[str, list[str], str]:
-        """Return the call of a task's function, the lines of the loops around it, and OpenMP's directive before them."""
+        """Return the call of a task's function, the lines of the loops around it, and OpenMP's directive for them."""
         statements = [s for s in p.statements if s.BLOCKS or s.__class__ in NOT_PLAIN]
         has_loops = any(repeats(s) or self._is_recursive(s) for s in statements)
         vectorizable = not has_loops and not any(isinstance(s, NOT_VECTORIZED) for s in statements)

@@ -128,7 +128,7 @@ class TaskPrinter:
         self.accumulators: list[str] = []
         """Parameters of the task that is being printed, for its reductions."""
         self.entries: dict[tuple[object, ...], tuple[Names, Entry]] = {}
-        """Entries by all that they depend on: of many loops over the same indices, and of serial tasks, they are equal."""
+        """Entries by all that they depend on: many loops over the same indices have equal ones, and serial tasks."""
 
     def local_names(self) -> set[str]:
         """Return the names of all local variables that were printed."""
@@ -182,7 +182,7 @@ class TaskPrinter:
             shared_names=statements.names.given & (self.scopes[-1].given - own_names),
             uses_args=e.uses_args,
             entry_uses_args=entry.uses_args,
-            used=e.used.with_all([entry.used]),
+            used=e.used.with_all([entry.used]) if entry.used else e.used,
             structs=[*e.structs_used, *entry.structs_used],
             helpers=[
                 *e.helpers,
@@ -293,9 +293,7 @@ class TaskPrinter:
         name = printer.names.declare(bound_name("end", names[-1]))
         return LaneForm(size, names[-1], first, name, [*parameters, f"int {name}"])
 
-    def _entry(
-        self, task: Task, number: int, names: list[str], steps: dict[tuple[Statement, int], str]
-    ) -> Entry:
+    def _entry(self, task: Task, number: int, names: list[str], steps: dict[tuple[Statement, int], str]) -> Entry:
         """Print what the entry computes before its loop, unless that of an earlier task is equal."""
         key = None if self.context.layout.usage.sites else _known_entry(task, names)
         if key is None:
@@ -308,9 +306,7 @@ class TaskPrinter:
         self.scopes.append(found[0])
         return found[1]
 
-    def _new_entry(
-        self, task: Task, number: int, names: list[str], steps: dict[tuple[Statement, int], str]
-    ) -> Entry:
+    def _new_entry(self, task: Task, number: int, names: list[str], steps: dict[tuple[Statement, int], str]) -> Entry:
         """Print what the entry computes before its loop."""
         context = self.context
         bounds = [*task.loop.starts, *task.loop.ends, *task.loop.steps] if task.loop is not None else []

@@ -47,9 +47,14 @@ class Memory:
 
 def overlap(some: Iterable[MemoryObject], others: Iterable[MemoryObject]) -> bool:
     """Return whether an object of `some` may share memory with one of `others`."""
-    others = set(others)
-    may_alias = any(isinstance(one, Array) and one.may_alias for one in others)
-    return any(one in others or (may_alias and isinstance(one, Array) and one.may_alias) for one in some)
+    some, others = set(some), set(others)
+    if not some.isdisjoint(others):
+        return True
+    return any(map(_may_alias, others)) and any(map(_may_alias, some))
+
+
+def _may_alias(one: MemoryObject) -> bool:
+    return isinstance(one, Array) and one.may_alias
 
 
 def memory_of(*blocks: Block) -> Memory:

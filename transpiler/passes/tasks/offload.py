@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from itertools import chain
 
 from ...ir.functions import Call, calls
-from ...ir.nodes import READERS, Block, Effect, Statement, blocks, clone, has_effect, operands, walk_blocks
+from ...ir.nodes import READERS, Block, Effect, Statement, blocks, clone, has_effect, walk_blocks
 from ...ir.statements import (
     Alloca,
     GlobalLoad,
@@ -211,9 +211,9 @@ class _Offload:
             return
         rewriter.mapping = dict(draft.mapping)
         imports, body = Block(draft.imports), draft.task.body
-        rewriter.block(draft.task.prologue)
-        rewriter.block(imports)
-        rewriter.block(body)
+        for block in (draft.task.prologue, imports, body):
+            if block.statements:
+                rewriter.block(block)
         body.statements = imports.statements + body.statements
 
     def drop_variable(self, rewriter: Rewriter, alloca: Statement) -> Statement | None:
@@ -227,10 +227,10 @@ class _Offload:
         imported: list[Statement] = []
         mapping: dict[Statement, Statement] = {}
         needed: set[Statement] = set()
-        pending = list(set(values))
+        pending, defined = list(set(values)), self.group_of
         while pending:
             value = pending.pop()
-            if value not in needed and self.is_from_outside(value, index):
+            if value in defined and value not in needed and self.is_from_outside(value, index):
                 needed.add(value)
                 if value in self.copied:
                     pending += self.outer_operands(value)
@@ -247,9 +247,7 @@ class _Offload:
         return imported, mapping
 
     def is_from_outside(self, value: Statement, index: int) -> bool:
-        """Return whether `value` is defined at top level and task `index` has to import it."""
-        if value not in self.group_of:
-            return False
+        """Return whether task `index` has to import `value`, which is defined at top level."""
         is_own = self.group_of[value] == index and not becomes_task(self.groups[index][0])
         return not is_own or (isinstance(value, Alloca) and value in self.temporaries)
 
