@@ -232,7 +232,8 @@ class FileAssembler:
         call = f"{p.function}({', '.join(arguments)});"
         lanes = [LANES_NOTE] if p.task.as_lanes else []
         block = context.block_size(p.task)
-        lines, omp = [], ""
+        lines: list[str] = []
+        omp = ""
         if threads and language.nested_loops:
             call, lines, omp = self._loops(p, threads, call)
         return SimpleNamespace(

@@ -279,7 +279,7 @@ class Expressions:
         """
         base = pointer
         if base.__class__ is GlobalPtr:
-            return not base.array.is_shared  # type: ignore[attr-defined]
+            return not base.array.is_shared
         if isinstance(base, MatrixPtr):
             base = base.origin
         if isinstance(base, StructPtr):
