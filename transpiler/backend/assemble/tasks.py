@@ -146,10 +146,7 @@ class TaskPrinter:
         e = statements.e
         prologue, threads, entry, reductions = self._entry(task, number, names, e.step_names)
         own_names = {*GENERATED, *names, *e.step_names.values()}
-        takes_index = not kinds.isdisjoint(TAKE_INDEX) or (
-            ThreadIndex in kinds and any(s.__class__ is ThreadIndex and s.kind == "global" for s in inside)
-        )
-        parameters, arguments = _parameters(task, names, statements, threads, takes_index)
+        parameters, arguments = _parameters(task, names, statements, threads, _takes_index(inside, kinds))
         parameters += self.accumulators
         by_pointer = "&" if self.language.reference_is_pointer else ""
         arguments += [f"{by_pointer}{name}" for name in reductions.arguments]
@@ -355,6 +352,12 @@ def _known_entry(task: Task, names: list[str]) -> tuple[object, ...] | None:
 
 TAKE_INDEX = frozenset({Rand, *RECORDS})
 """Statements that need the number of the iteration."""
+
+
+def _takes_index(inside: list[Statement], kinds: set[type[Statement]]) -> bool:
+    """Return whether some of these statements, whose classes are `kinds`, need the number of the iteration."""
+    has_threads = ThreadIndex in kinds and any(s.__class__ is ThreadIndex and s.kind == "global" for s in inside)
+    return has_threads or not kinds.isdisjoint(TAKE_INDEX)
 
 
 def _parameters(
