@@ -36,7 +36,7 @@ class Scalar:
     @property
     def size_bytes(self) -> int:
         """Bytes in memory."""
-        return max(1, self.bits // 8)
+        return self.bits // 8 or 1
 
     @property
     def is_float(self) -> bool:
@@ -234,6 +234,8 @@ def described(type: Type) -> str:
 
 def alignment_bytes(type: Type) -> int:
     """Return the alignment of a value in memory [bytes]."""
+    if type.__class__ is Scalar:
+        return type.size_bytes
     return max((scalar.size_bytes for scalar in scalars_of(type)), default=1)
 
 

@@ -186,33 +186,12 @@ class Expressions:
     def lvalue(self, pointer: Statement) -> str:
         """Return the lvalue of memory or of a local variable."""
         match pointer:
+            case GlobalPtr():
+                return self._element_of_array(pointer)
             case Alloca():
                 name = self.rendered[pointer].source
                 self.variables_used.add(name)
                 return name
-            case GlobalPtr(array=Array(is_shared=True) as array, indices=indices):
-                self.used.arrays[array] = None
-                return f"{self.layout.accessors.names[array]}{''.join(f'[{self.of(i).source}]' for i in indices)}"
-            case GlobalPtr(array=array, cell=Statement()):
-                self.used.inside[array] = None
-                self.uses_args = True
-                name, _ = self.layout.accessors.inside[array]
-                return f"{name}({', '.join(self.of(operand).source for operand in address_operands(pointer))})"
-            case GlobalPtr(array=array, indices=indices) if array in self.passed:
-                name = self.passed[array]
-                self.used.passed[passed_accessor(array, name, self.layout.memory)] = None
-                self.used.constants |= dict.fromkeys(
-                    self.layout.constants.extent(array, axis) for axis in range(1, array.ndim) if array.shape
-                )
-                sources = wrapping.wide_sums(self.language, indices, self.of, self.parameters, self.innermost)
-                return f"{name}({', '.join(sources)})"
-            case GlobalPtr(array=array, indices=indices):
-                self.used.add(pointer)
-                self.uses_args = True
-                if array.place is not None and (pool := pool_above(array.place)) is not None:
-                    self.used.cells["number", pool] = None
-                sources = wrapping.wide_sums(self.language, indices, self.of, self.parameters, self.innermost)
-                return f"{self.layout.accessors.name_of(pointer)}({', '.join(sources)})"
             case GlobalTemporary(temporary=temporary):
                 return self.temporary(temporary)
             case Reference():
@@ -229,6 +208,32 @@ class Expressions:
                     return f"{self.parameter_of(origin)}->{name}"
                 return f"{self.lvalue(origin)}.{name}"
         raise InternalError(f"emit: a {type(pointer).__name__} is no lvalue")
+
+    def _element_of_array(self, pointer: GlobalPtr) -> str:
+        """Return the lvalue of an element of an array."""
+        array, used = pointer.array, self.used
+        if array.is_shared:
+            used.arrays[array] = None
+            return f"{self.layout.accessors.names[array]}{''.join(f'[{self.of(i).source}]' for i in pointer.indices)}"
+        if pointer.cell is not None:
+            used.inside[array] = None
+            self.uses_args = True
+            name, _ = self.layout.accessors.inside[array]
+            return f"{name}({', '.join(self.of(operand).source for operand in address_operands(pointer))})"
+        if array in self.passed:
+            name = self.passed[array]
+            used.passed[passed_accessor(array, name, self.layout.memory)] = None
+            used.constants |= dict.fromkeys(
+                self.layout.constants.extent(array, axis) for axis in range(1, array.ndim) if array.shape
+            )
+        else:
+            name = self.layout.accessors.name_of(pointer)
+            used.add(pointer)
+            self.uses_args = True
+            if array.place is not None and (pool := pool_above(array.place)) is not None:
+                used.cells["number", pool] = None
+        sources = wrapping.wide_sums(self.language, pointer.indices, self.of, self.parameters, self.innermost)
+        return f"{name}({', '.join(sources)})"
 
     def temporary(self, temporary: Temporary) -> str:
         """Return the lvalue of a value that crosses tasks."""
@@ -273,6 +278,8 @@ class Expressions:
         Shared memory of a block has values in their register form.
         """
         base = pointer
+        if base.__class__ is GlobalPtr:
+            return not base.array.is_shared
         if isinstance(base, MatrixPtr):
             base = base.origin
         if isinstance(base, StructPtr):
@@ -282,7 +289,7 @@ class Expressions:
     def loaded(self, lvalue: str, kind: Type | None) -> Rendered:
         """Render the value that is read from an lvalue in memory."""
         assert kind is not None
-        if isinstance(kind, Struct):
+        if isinstance(kind, Struct) or stored_type(self.language, kind) is kind:
             return Rendered(lvalue)
         syntax = load_syntax(self.language, kind)
         self.use(syntax)
@@ -329,8 +336,9 @@ class Expressions:
         assert value.type is not None
         if isinstance(value.type, Struct):
             return self.of(value).source
-        syntax = store_syntax(self.language, value.type)
-        return self.assigned(value) if syntax.template == "{0}" else self.formatted(syntax, value).source
+        if stored_type(self.language, value.type) is value.type:
+            return self.assigned(value)
+        return self.formatted(store_syntax(self.language, value.type), value).source
 
     def assigned(self, value: Statement) -> str:
         """Return the source behind `name =` or `return`; in C++ a literal needs no type there."""

@@ -93,8 +93,9 @@ def type_helpers(language: Language, type: Type) -> tuple[str, ...]:
 
 def stored_type(language: Language, type: Type) -> Type:
     """Return the type that stores `type` in memory: GLSL has no bool there, so u1 is a byte of 0 or 1."""
-    is_truth = not language.bool_in_memory and not isinstance(type, Struct) and element_of(type) == u1
-    return with_element(type, u8) if is_truth else type
+    if language.bool_in_memory or isinstance(type, Struct) or element_of(type) != u1:
+        return type
+    return with_element(type, u8)
 
 
 def storage_name(language: Language, type: Type) -> str:
