@@ -71,6 +71,7 @@ __all__ = [
     "load_syntax",
     "operation_syntax",
     "printed_operands",
+    "promoted",
     "splat_syntax",
     "store_syntax",
     "storage_helpers",
@@ -281,6 +282,8 @@ def _owner(element: Statement) -> Statement | None:
 
 CONVERTING = frozenset({"add", "sub", "mul", "div", "raw_div", "lt", "le", "gt", "ge", "eq", "ne"})
 """Operations whose operands are converted to a common type."""
+PROMOTING = CONVERTING - {"div", "raw_div"} | {"bit_and", "bit_or", "bit_xor", "plain_div", "plain_mod", "shl", "sar"}
+"""Those that C computes of integers by operators, for which it converts narrow ones to int."""
 
 
 def printed_operands(
@@ -291,6 +294,10 @@ def printed_operands(
 
     template: returns that of a value's syntax, "" for a value that is printed as a name.
     """
+    if operation.op in PROMOTING and language.computes_small_as_int:
+        operands = [promoted(language, value, template) for value in operation.operands]
+        if any(new is not old for new, old in zip(operands, operation.operands, strict=True)):
+            return operands
     if operation.op not in CONVERTING or len(operation.operands) != 2:
         return operation.operands
     a, b = operation.operands
@@ -307,6 +314,18 @@ def unconverted(language: Language, value: Statement, template: Callable[[Statem
         return value
     is_implicit = value.value.type in (i32, u32) or (value.value.type, value.type) == (f32, f64)
     return value.value if is_implicit and template(value) == cast_syntax(language, value).template else value
+
+
+def promoted(language: Language, value: Statement, template: Callable[[Statement], str]) -> Statement:
+    """Return the narrow integer that is printed converted to a type that C computes as int, too; else the value."""
+    if not language.computes_small_as_int or not isinstance(value, Cast) or value.bits:
+        return value
+    match value.value.type, value.type:
+        case Scalar(kind="int" | "uint" as old, bits=few), Scalar(kind="int" | "uint" as new, bits=bits) as kind if (
+            few < bits <= 32 and old in ("uint", new) and kind != u32
+        ):
+            return value.value if template(value) == cast_syntax(language, value).template else value
+    return value
 
 
 def atomic_syntax(language: Language, op: str, type: Scalar, native: bool) -> Syntax:
@@ -473,6 +492,16 @@ def _greatest(count: Statement) -> int | None:
             return int(end.value) - 1 if 0 <= int(first.value) < int(end.value) else None
         case Operation(op="bit_and", operands=[_, Const(value=mask)]):
             return int(mask) if int(mask) >= 0 else None
+        case Operation(op="mod" | "plain_mod", operands=[_, Const(value=divisor)]):
+            return int(divisor) - 1 if int(divisor) > 0 else None
+        case Operation(op="add" | "sub" | "mul" as op, operands=[a, b], type=Scalar(bits=bits)):
+            first, second = _greatest(a), _greatest(b)
+            if first is None or second is None:
+                return None
+            if op == "sub":
+                return first if isinstance(a, Const) and second <= first else None
+            total = first + second if op == "add" else first * second
+            return total if total < 1 << (bits - 1) else None
         case Cast(value=Statement(type=Scalar(kind="int" | "uint")) as inner, bits=False):
             return _greatest(inner)
     return None
