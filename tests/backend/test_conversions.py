@@ -59,3 +59,34 @@ def test_sources(arch) -> None:
         assert found in source, source
     for name in ("int", "int8_t", "uint8_t", "int16_t", "uint16_t"):
         assert f"({name})({name})" not in source, source
+
+
+N, vec2 = 7, ti.math.vec2
+
+
+@ti.kernel
+def floats(n: ti.i32, x: ti.types.ndarray(ti.f32, 2), y: ti.types.ndarray(vec2, 1)):
+    for i in y:
+        k = n // 2 - i
+        x[i, 0] = k / n
+        x[i, 1] = N * x[i, 0] + N / 2 - ti.f32(k)
+        x[i, 2] = ti.f32(k) * ti.f32(n) * N
+        y[i] = vec2(k, N)
+
+
+def test_numbers_converted_to_floats(target: str) -> None:
+    n, k = 1000, 500 - np.arange(3, dtype=np.float32)
+    x, y = np.zeros((3, 3), np.float32), np.zeros((3, 2), np.float32)
+    floats(n, x, y)
+    assert np.allclose(x, np.stack([k / n, N * (k / n) + N / 2 - k, k * n * N], 1), rtol=1e-6)
+    assert y.tolist() == [[number, N] for number in k]
+
+
+@pytest.mark.parametrize("arch, suffix", [(ti.cpu, "f"), (ti.cuda, "f"), (ti.vulkan, "")])
+def test_one_operand_stays_a_float(arch, suffix: str) -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    source = floats.source(3, np.zeros((3, 3), np.float32), np.zeros((3, 2), np.float32), arch=arch)
+    k = "float(k)" if arch == ti.vulkan else "(float)k"
+    for found in (f"x(i, 0) = {k} / args.n;", "N * x(i, 0)", f"{k} * args.n * N;"):
+        assert found in source, source
+    assert ("vec2(k, N)" if arch == ti.vulkan else "{(float)k, (float)N}") in source, source

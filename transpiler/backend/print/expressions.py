@@ -405,7 +405,10 @@ def _const(e: Expressions, value: Const) -> Rendered:
         parts: list[Statement] = [Const(o.number, o, type=o.type) for o in origin.operands]
         if origin.op == CAST:
             return e.formatted(cast_syntax(e.language, Cast(parts[0], type=kind)), parts[0])
-        return e.formatted(operation_syntax(e.language, Operation(origin.op, parts, type=kind)), *parts)
+        operation = Operation(origin.op, parts, type=kind)
+        return e.formatted(
+            operation_syntax(e.language, operation), *printed_operands(e.language, operation, e.template_of)
+        )
     syntax = constant_syntax(e.language, value)
     e.use(syntax)
     return Rendered(syntax.template, syntax.precedence)
@@ -504,7 +507,7 @@ def _init(e: Expressions, value: MatrixInit) -> Rendered:
         texts = [conversions.in_braces(language, element, e.of, e.name_of_type) for element in value.elements]
         literal, bare = literal_of(language, kind, texts)
         return Rendered(literal, bare=bare)
-    rendered = e.formatted(init_syntax(language, kind), *constructor_operands(language, value))
+    rendered = e.formatted(init_syntax(language, kind), *constructor_operands(language, value, e.template_of))
     if not is_native(language, kind):
         return rendered
 
