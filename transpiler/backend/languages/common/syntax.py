@@ -511,12 +511,12 @@ def _greatest(count: Statement) -> int | None:
         case Operation(op="mod" | "plain_mod", operands=[_, Const(value=divisor)]):
             return int(divisor) - 1 if int(divisor) > 0 else None
         case Operation(op="add" | "sub" | "mul" as op, operands=[a, b], type=Scalar(bits=bits)):
-            first, second = _greatest(a), _greatest(b)
-            if first is None or second is None:
+            left, right = _greatest(a), _greatest(b)
+            if left is None or right is None:
                 return None
             if op == "sub":
-                return first if isinstance(a, Const) and second <= first else None
-            total = first + second if op == "add" else first * second
+                return left if isinstance(a, Const) and right <= left else None
+            total = left + right if op == "add" else left * right
             return total if total < 1 << (bits - 1) else None
         case Cast(value=Statement(type=Scalar(kind="int" | "uint")) as inner, bits=False):
             return _greatest(inner)
