@@ -436,6 +436,24 @@ def _shift(rewriter: Rewriter, operation: Operation) -> Statement | None:
     return operation.operands[0] if _is_number(operation.operands[1], 0) else None
 
 
+def _bit_or(rewriter: Rewriter, operation: Operation) -> Statement | None:
+    """x | 0, x ^ 0."""
+    a, b = operation.operands
+    return a if _is_number(b, 0) else b if _is_number(a, 0) else None
+
+
+def _bit_and(rewriter: Rewriter, operation: Operation) -> Statement | None:
+    """x & 0; x & -1, with the type's greatest number in place of -1 if that is unsigned."""
+    a, b = operation.operands
+    ones = -1 if element_of(a.type or u1).is_signed else (1 << element_of(a.type or u1).bits) - 1
+    for number, other in ((a, b), (b, a)):
+        if _is_number(number, 0):
+            return number
+        if _is_number(number, ones):
+            return other
+    return None
+
+
 def _twice(rewriter: Rewriter, operation: Operation) -> Statement | None:
     """-(-x), ~~x, not not x."""
     inner = operation.operands[0]
@@ -502,6 +520,9 @@ IDENTITIES: dict[str, Callable[[Rewriter, Operation], Statement | None]] = {
     "div": _by_one,
     "floordiv": _by_one,
     "pow": _by_one,
+    "bit_or": _bit_or,
+    "bit_xor": _bit_or,
+    "bit_and": _bit_and,
     "shl": _shift,
     "sar": _shift,
     "shr": _shift,
