@@ -173,6 +173,27 @@ def test_numbers_out_of_range_are_fitted(target: str) -> None:
     assert out.tolist() == [2.5, 3, -7, 0.5, 5, 30, 2]
 
 
+MISUSES: list[tuple[str, type[Exception], str, Callable[[], Any]]] = [
+    ("other_shape", ValueError, "pass an array of shape (4,)", lambda: ti.field(ti.f32, 4).from_numpy(np.zeros(5))),
+    ("shape", ValueError, "`x.reshape(4, 2)`", lambda: ti.ndarray(ti.f32, (4, 2)).from_numpy(np.zeros(8))),
+    ("list", TypeError, "numpy.array", lambda: ti.field(ti.f32, 4).from_numpy([1, 2, 3, 4])),
+    ("float_in_integers", TypeError, "int(1.5)", lambda: ti.field(ti.i32, 4).__setitem__(0, 1.5)),
+    ("text_in_integers", TypeError, "str was given", lambda: ti.field(ti.i32, 4).__setitem__(0, "1")),
+    ("text_for_all", TypeError, "str was given", lambda: ti.ndarray(ti.i32, 4).fill("1")),
+    ("copy", TypeError, "non-field", lambda: ti.field(ti.i32, 4).copy_from(ti.ndarray(ti.i32, 4))),
+]
+
+
+@pytest.mark.parametrize(("error", "message", "call"), [c[1:] for c in MISUSES], ids=[c[0] for c in MISUSES])
+def test_misuse_of_an_array(error: type[Exception], message: str, call: Callable[[], Any]) -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    with pytest.raises(error) as caught:
+        call()
+    assert message in str(caught.value)
+    files = [str(Path(frame.filename).resolve()) for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert not [file for file in files if file.startswith(PACKAGE) and "/tests/" not in file]
+
+
 def test_argument_that_nobody_reads_is_checked(target: str) -> None:
     """C, GLSL and CUDA C drop such a parameter, so nothing packed it: `scalars("a", None)` was accepted there."""
     for first, second in (("a", 1), (1.5, 1), (None, 1), ([1], 1), (1, "b")):
