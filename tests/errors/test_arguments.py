@@ -194,6 +194,23 @@ def test_misuse_of_an_array(error: type[Exception], message: str, call: Callable
     assert not [file for file in files if file.startswith(PACKAGE) and "/tests/" not in file]
 
 
+@pytest.mark.parametrize("n", [2.5, 2.0, "2", None, ti.f32])
+def test_size_that_is_no_integer(n: Any) -> None:
+    """Such a type was accepted, and the field of it failed in the allocation, with an error of ctypes."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    makers = [
+        ti.types.vector,
+        ti.Vector.field,
+        lambda n, t: ti.Matrix.field(2, n, t, 3),
+        lambda n, t: ti.Vector.ndarray(n, t, 3),
+    ]
+    for make in makers:
+        with pytest.raises(TypeError, match="size of a vector or matrix is an integer"):
+            make(n, ti.f32)
+    with pytest.raises(ValueError, match="not negative, found -1"):
+        ti.Vector.field(-1, ti.f32)
+
+
 def test_argument_that_nobody_reads_is_checked(target: str) -> None:
     """C, GLSL and CUDA C drop such a parameter, so nothing packed it: `scalars("a", None)` was accepted there."""
     for first, second in (("a", 1), (1.5, 1), (None, 1), ([1], 1), (1, "b")):
