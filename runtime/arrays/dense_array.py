@@ -20,7 +20,7 @@ from ...transpiler.ir.types import Scalar, Tensor, Type, describe_type, scalars_
 from ...transpiler.lang.describe import ArrayDescription, Step, name_step
 from ...transpiler.lang.matrix import unwrap, wrap
 from ..session.session import Session
-from ..session.tracebacks import hides_own_frames, user_error
+from ..session.tracebacks import hides_own_frames, hides_own_frames_of, user_error
 from ..viewed import Viewed
 from .exchange import Exchange
 from .memory import Array, Ended, MemberMemory, Memory
@@ -149,7 +149,7 @@ class DenseArray(Exchange, Viewed):
         values = self.memory.read_all()
         return values if dtype is None else values.astype(dtype, copy=False)
 
-    @hides_own_frames
+    @hides_own_frames_of(TypeError, ValueError)
     def from_numpy(self, array: Array) -> None:
         """Set all elements from `array`, shape (*shape, *element shape), converting its number type.
 
@@ -160,7 +160,7 @@ class DenseArray(Exchange, Viewed):
             observer(self, None, partial(self.memory.write_all, values.copy()))
         self.memory.write_all(values)
 
-    @hides_own_frames
+    @hides_own_frames_of(TypeError, ValueError)
     def fill(self, val: Any) -> None:
         """Set every element to `val`: a number, or for vectors and matrices a list or Matrix of their shape."""
         value = self.pack(val)
@@ -168,7 +168,7 @@ class DenseArray(Exchange, Viewed):
             observer(self, None, partial(self.memory.fill, value))
         self.memory.fill(value)
 
-    @hides_own_frames
+    @hides_own_frames_of(TypeError, ValueError)
     def copy_from(self, other: Any) -> None:
         """Copy another array of the same kind and shape. Raises: TypeError, ValueError if it is not."""
         if not isinstance(other, DenseArray) or other.KIND != self.KIND:
@@ -317,7 +317,9 @@ class DenseArray(Exchange, Viewed):
 
     def _checked(self, array: Any) -> Array:
         if not isinstance(array, np.ndarray):
-            raise TypeError(f"{np.ndarray} expected, but {type(array)} provided")
+            raise TypeError(
+                f"{np.ndarray} expected, but {type(array)} provided. Hint: pass `numpy.array(x)`, shape {_full(self)}"
+            )
         if array.dtype.kind not in "biuf":
             raise TypeError(
                 f"{self!r} holds {self.dtype}, and a NumPy array of {array.dtype} cannot be converted to it"
@@ -329,7 +331,11 @@ class DenseArray(Exchange, Viewed):
         expected = _full(self)
         as_vectors = expected[:-1] if len(self.element_shape) == 2 and expected[-1] == 1 else (*expected, 1)
         if shape != expected and not (self.element_shape and shape == as_vectors):
-            raise ValueError(f"{self!r} shape {expected} does not match the numpy array shape {shape}")
+            same_size = math.prod(shape) == math.prod(expected)
+            raise ValueError(
+                f"{self!r} shape {expected} does not match the numpy array shape {shape}. Hint: "
+                + (f"pass `x.reshape{expected}`" if same_size else f"pass an array of shape {expected}")
+            )
 
     def __repr__(self) -> str:
         name = f" `{self.name}`" if self.name else ""
@@ -510,10 +516,10 @@ def to_scalar(dtype: Scalar, value: Any, owner: object) -> int | float | bool:
     if isinstance(value, float | np.floating):
         if dtype.is_float:
             return float(value)
-        raise TypeError(f"{owner!r} holds {dtype}, and {value!r} is a float. Hint: write `int({value!r})`")
+        raise user_error(TypeError(f"{owner!r} holds {dtype}, and {value!r} is a float. Hint: write `int({value!r})`"))
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return to_scalar(dtype, value.item(), owner)
-    raise TypeError(f"{owner!r} holds {dtype}, and a {type(value).__name__} was given: {value!r}")
+    raise user_error(TypeError(f"{owner!r} holds {dtype}, and a {type(value).__name__} was given: {value!r}"))
 
 
 def to_shape(shape: Any, refused: Callable[[Any], Exception]) -> tuple[int, ...]:

@@ -266,6 +266,8 @@ class Instance:
             stage=self._stage,
             flatten=flatten,
             flatten_struct=self._flatten_struct,
+            accepts=self.accepts,
+            sizes=[_tensor_size(argument) for argument in self.arguments],
             seed=self.session.next_seed,
             iteration_limit=self.session.device.capabilities.loop_iteration_limit,
             in_range=self._in_range(),
@@ -351,6 +353,11 @@ def _size_of(value: Any) -> int:
         return len(flatten(value))
     except TypeError:
         return -1
+
+
+def _tensor_size(argument: Any) -> int:
+    is_tensor = isinstance(argument, ScalarArgument) and isinstance(argument.type, Tensor)
+    return argument.type.size if is_tensor else 0
 
 
 def _fitting(

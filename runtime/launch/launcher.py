@@ -63,6 +63,8 @@ class LaunchHooks:
             one; returns a `staging.StagedArguments`.
         flatten: returns the components of a tensor.
         flatten_struct: returns the components of a struct, given its parameter's position.
+        accepts: takes a position and an argument, and returns whether it can be passed by value.
+        sizes: number of elements of each argument that is a vector or matrix, else 0.
         seed: returns the number of a launch that draws random numbers.
         in_range: takes all arguments and returns them with numbers that fit; None if there are none that may need it.
         iteration_limit: iterations of serial loops after which the driver stops a thread, None if it has no limit.
@@ -81,6 +83,8 @@ class LaunchHooks:
     stage: Callable[..., Any]
     flatten: Callable[[Any], list[Any]]
     flatten_struct: Callable[[Any, int], list[Any]]
+    accepts: Callable[[int, Any], bool]
+    sizes: Sequence[int]
     seed: Callable[[], int]
     iteration_limit: int | None
     in_range: Callable[..., Sequence[Any]] | None = None
@@ -295,10 +299,15 @@ class _LauncherSource:
         return [f"use_textures(({', '.join(f'p{texture.parameter}.memory' for texture in textures)},))"]
 
     def _by_value(self) -> list[str]:
+        read = {member.source for member in self.members}
         lines = []
         for position, kind in enumerate(self.argument_kinds):
+            size = self.hooks.sizes[position] if kind == "tensor" else int(kind == "scalar")
+            if any(("argument", position, k) not in read for k in range(size)):  # packing does not check all numbers
+                lines.append(f"if not accepts({position}, p{position}): raise TypeError")
             if kind == "tensor":
                 lines.append(f"t{position} = flatten(p{position})")
+                lines.append(f"if len(t{position}) != {size}: raise TypeError")
             elif kind == "struct":
                 lines.append(f"t{position} = flatten_struct(p{position}, {position})")
         return lines

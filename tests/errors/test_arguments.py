@@ -27,6 +27,16 @@ def vector(v: ti.math.vec3):
 
 
 @ti.kernel
+def first_of(v: ti.math.ivec2) -> ti.i32:
+    return v[0]
+
+
+@ti.kernel
+def total(v: ti.math.ivec2) -> ti.i32:
+    return v.sum()
+
+
+@ti.kernel
 def integers(v: ti.math.ivec2, s: ti.types.struct(a=ti.i32, b=ti.math.ivec2)) -> ti.i32:
     return v.sum() + s.a + s.b.sum()
 
@@ -80,6 +90,9 @@ CASES: list[tuple[str, type[Exception], str, Callable[[], Any]]] = [
     ("array_for_integer", MISFIT, "`first`", lambda: scalars(np.zeros(3), 1.0)),
     ("text_for_float", MISFIT, "`second`", lambda: scalars(1, "b")),
     ("short_vector", MISFIT, "`v`", lambda: vector(ti.Vector([1.0, 2.0]))),
+    ("long_vector", MISFIT, "`v`", lambda: total([1, 2, 3])),
+    ("float_nobody_reads", MISFIT, "`v`", lambda: first_of([1, 0.5])),
+    ("long_vector_read_in_part", MISFIT, "`v`", lambda: first_of([1, 2, 3])),
     ("scalar_for_vector", MISFIT, "`v`", lambda: vector(1.0)),
     ("text_for_vector", MISFIT, "`v`", lambda: vector("abc")),
     ("list_for_array", MISFIT, "`grid`", lambda: array([1, 2])),
@@ -106,6 +119,8 @@ def test_argument_error(error: type[Exception], message: str, call: Callable[[],
     ti.init(arch=ti.python, log_level=ti.ERROR)
     if is_warm:
         scalars(1, 2.0)
+        total([1, 2])
+        first_of([1, 2])
         vector(ti.Vector([1.0, 2.0, 3.0]))
         array(np.zeros((2, 2), F32))
     with pytest.raises(error) as caught:
@@ -156,3 +171,56 @@ def test_numbers_out_of_range_are_fitted(target: str) -> None:
     assert any("argument 4 (`s`): 300 does not fit u8 and wraps to 44" in text for text in texts)
     keep([1.5, 1], [3, -7], 0.5, 5, {"k": 30, "v": [0, 2]}, out)
     assert out.tolist() == [2.5, 3, -7, 0.5, 5, 30, 2]
+
+
+MISUSES: list[tuple[str, type[Exception], str, Callable[[], Any]]] = [
+    ("other_shape", ValueError, "pass an array of shape (4,)", lambda: ti.field(ti.f32, 4).from_numpy(np.zeros(5))),
+    ("shape", ValueError, "`x.reshape(4, 2)`", lambda: ti.ndarray(ti.f32, (4, 2)).from_numpy(np.zeros(8))),
+    ("list", TypeError, "numpy.array", lambda: ti.field(ti.f32, 4).from_numpy([1, 2, 3, 4])),
+    ("float_in_integers", TypeError, "int(1.5)", lambda: ti.field(ti.i32, 4).__setitem__(0, 1.5)),
+    ("text_in_integers", TypeError, "str was given", lambda: ti.field(ti.i32, 4).__setitem__(0, "1")),
+    ("text_for_all", TypeError, "str was given", lambda: ti.ndarray(ti.i32, 4).fill("1")),
+    ("copy", TypeError, "non-field", lambda: ti.field(ti.i32, 4).copy_from(ti.ndarray(ti.i32, 4))),
+]
+
+
+@pytest.mark.parametrize(("error", "message", "call"), [c[1:] for c in MISUSES], ids=[c[0] for c in MISUSES])
+def test_misuse_of_an_array(error: type[Exception], message: str, call: Callable[[], Any]) -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    with pytest.raises(error) as caught:
+        call()
+    assert message in str(caught.value)
+    files = [str(Path(frame.filename).resolve()) for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert not [file for file in files if file.startswith(PACKAGE) and "/tests/" not in file]
+
+
+@pytest.mark.parametrize("n", [2.5, 2.0, "2", None, ti.f32])
+def test_size_that_is_no_integer(n: Any) -> None:
+    """Such a type was accepted, and the field of it failed in the allocation, with an error of ctypes."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    makers = [
+        ti.types.vector,
+        ti.Vector.field,
+        lambda n, t: ti.Matrix.field(2, n, t, 3),
+        lambda n, t: ti.Vector.ndarray(n, t, 3),
+    ]
+    for make in makers:
+        with pytest.raises(TypeError, match="size of a vector or matrix is an integer"):
+            make(n, ti.f32)
+    with pytest.raises(ValueError, match="not negative, found -1"):
+        ti.Vector.field(-1, ti.f32)
+
+
+def test_argument_that_nobody_reads_is_checked(target: str) -> None:
+    """C, GLSL and CUDA C drop such a parameter, so nothing packed it: `scalars("a", None)` was accepted there."""
+    for first, second in (("a", 1), (1.5, 1), (None, 1), ([1], 1), (1, "b")):
+        with pytest.raises(MISFIT, match="of kernel `scalars`"):
+            scalars(first, second)
+    for v in ([1, 0.5], [1, 2, 3], [1], 3):
+        with pytest.raises(MISFIT, match="`v` of kernel `first_of`"):
+            first_of(v)
+    with pytest.raises(MISFIT, match="`v` of kernel `total`"):
+        total([1, 2, 3])
+    scalars(1, 2)
+    scalars(np.int64(1), np.float32(2))
+    assert (first_of([4, 5]), first_of(np.array([6, 7])), total(ti.Vector([1, 2]))) == (4, 6, 3)

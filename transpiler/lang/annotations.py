@@ -16,7 +16,7 @@ from ..errors import TaichiSyntaxError
 from ..ir.types import SCALAR_OF_NUMPY, SCALARS, Scalar, Struct, Tensor, Type, element_of, u1
 from ..lazy_dataclasses import dataclass
 from ..options import CompileOptions
-from .hooks import make_field, make_ndarray, scalar_of, uint
+from .hooks import check_sizes, make_field, make_ndarray, scalar_of, uint
 from .matrix import Matrix, unwrap, wrap
 
 
@@ -57,6 +57,7 @@ class _TensorTypeMethods(ABC):
     declared: Any
 
     def __post_init__(self) -> None:
+        check_sizes(*self.shape)
         scalar_of(self.declared)
 
     @property

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from numbers import Integral
 from typing import Any, NoReturn
 
 import numpy as np
@@ -68,6 +69,16 @@ def scalar_of(dtype: Any) -> Scalar:
         return SCALAR_OF_NUMPY[np.dtype(dtype)]
     except (TypeError, KeyError):
         raise ValueError(f"Invalid data type {dtype}") from None
+
+
+def check_sizes(*sizes: object) -> None:
+    """Check that sizes of vectors and matrices are numbers. Raises: TypeError, ValueError if one is not."""
+    for size in sizes:
+        hint = "Hint: sizes come before the number type, as in `ti.types.vector(3, ti.f32)`"
+        if not isinstance(size, Integral):
+            raise TypeError(f"The size of a vector or matrix is an integer, found {size!r}. {hint}")
+        if size < 0:
+            raise ValueError(f"The size of a vector or matrix is not negative, found {size}. {hint}")
 
 
 def make_field(dtype: Any, shape: Any = None, **options: Any) -> Any:

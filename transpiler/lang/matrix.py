@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from ..ir.types import QuantTensor, QuantType, Tensor
-from .hooks import make_field, make_ndarray, scalar_of
+from .hooks import check_sizes, make_field, make_ndarray, scalar_of
 
 SWIZZLE_SETS = ("xyzw", "rgba", "stpq")
 
@@ -442,9 +442,11 @@ class Vector(Matrix):
 
 
 def _field_type(shape: tuple[int, ...], dtype: Any) -> Tensor | QuantTensor:
+    check_sizes(*shape)
     return QuantTensor(shape, dtype) if isinstance(dtype, QuantType) else tensor_type(shape, dtype)
 
 
 def tensor_type(shape: tuple[int, ...], dtype: Any) -> Tensor:
     """Return the IR type of vectors or matrices of `shape` with elements of `dtype`."""
+    check_sizes(*shape)
     return Tensor(shape, scalar_of(dtype))

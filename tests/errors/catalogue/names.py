@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .case import FIELD, NAME, SYNTAX, TYPE, Case, kernel, method, refused, warned
+from .case import FIELD, INDEX, NAME, SYNTAX, TYPE, Case, kernel, method, refused, warned
 
 STALE = """ti.init(arch=ti.python, log_level=ti.ERROR, warn_stale_globals=True)
 n = 3
@@ -34,6 +34,9 @@ EXTRAS: list[Case] = [
     refused("names/add_to_field_name", NAME, '"f" is not a variable', "f[None]", kernel("«f += 3.0", head=FIELD)),
     refused("names/nonlocal_assignment", NAME, '"c" is not defined', "before it is used", "def make():\n    c = 3\n    @ti.kernel\n    def k():\n        «c += 1\n    return k\nmake()()"),
     refused("names/misspelt_math", NAME, "no attribute `clmp`", "did you mean `ti.math.clamp`", kernel("y = «ti.math.clmp(x, 0.0, 1.0)", signature="x: ti.f32")),
+    refused("names/unknown_math", NAME, "module `ti.math` has no attribute `rot2`", "check the spelling", kernel("y = «ti.math.rot2(x)", signature="x: ti.f32")),
+    refused("names/unknown_member_of_pack", NAME, "the argument pack `p` has no attribute `b`", "it has `a`", "P = ti.types.argpack(a=ti.i32)\n@ti.kernel\ndef k(p: P):\n    x = «p.b\nk(P(a=1))"),
+    refused("names/list_that_grows_once", INDEX, "The list `a` has 1 item while the kernel is compiled", "appends once", kernel("a = []", "for i in range(3):", "    a.append(i)", "x = «a[1]")),
     refused("names/misspelt_local", NAME, '"velocty" is not defined', "did you mean `velocity`", kernel("velocity = 1.0", "x = «velocty * 2")),
     refused("names/defined_in_loop", NAME, 'Name "a" is not defined', "lives in the block", kernel("for i in range(3):", "    a = i", "x = «a")),
     refused("names/member_of_object", NAME, "no_such", "check the spelling", kernel("x = «t.no_such", head="class T: pass\nt = T()\n")),

@@ -113,7 +113,21 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
             "A NumPy array from outside the kernel is read at compile time, but this index is known only at run time",
             "pass the array as an argument: `a: ti.types.ndarray()`",
         )
+    if isinstance(base, list) and isinstance(index, int):
+        _check_item(context, base, index, node)
     return _named_item(context, node, base, index, context.python(lambda: base[index]))
+
+
+def _check_item(context: Context, base: list[Any], index: int, node: ast.Subscript) -> None:
+    """Raise if a list has no such item: in a kernel it may be shorter than the same lines make it in Python."""
+    if -len(base) <= index < len(base):
+        return
+    count = f"{len(base)} item{'' if len(base) == 1 else 's'}"
+    message = f"The list `{owner_text(node.value)}` has {count} while the kernel is compiled; index {index} is outside"
+    is_own = isinstance(node.value, ast.Name) and context.frame.find(node.value.id) is not None
+    hint = "a loop appends once, when it is compiled; one over `ti.static(range(...))` in each iteration"
+    hint = hint if is_own else f"indices run from 0 to {len(base) - 1}"
+    raise context.error(TaichiIndexError, message, hint)
 
 
 def _named_item(context: Context, node: ast.Subscript, base: Any, index: Any, value: Any) -> Any:

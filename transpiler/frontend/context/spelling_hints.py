@@ -19,6 +19,9 @@ from .scope import Frame
 MIN_LENGTH = 3
 """Minimum length: shorter names resemble too many others."""
 
+MAX_SHOWN = 8
+"""Maximum number of attributes that a hint lists."""
+
 CUTOFF = 0.7
 """Minimum similarity of two names, from 0 to 1."""
 
@@ -75,8 +78,12 @@ def _names(target: ast.expr) -> list[str]:
 
 def missing_attribute_hint(owner: str, name: str, known: Iterable[str]) -> str:
     """Return the remedy for a missing attribute of `owner`, given as its source."""
+    known = [other for other in known if not other.startswith("_")]
     close = close_name(name, known)
-    return f"did you mean `{owner}.{close}`?" if close else f"check the spelling of `{name}`"
+    if close:
+        return f"did you mean `{owner}.{close}`?"
+    listed = ", ".join(f"`{other}`" for other in known)
+    return f"it has {listed}" if 0 < len(known) <= MAX_SHOWN else f"check the spelling of `{name}`"
 
 
 def owner_text(node: ast.expr) -> str:
@@ -88,5 +95,6 @@ def owner_text(node: ast.expr) -> str:
 def describe_owner(value: Any, kind: str, source: str) -> str:
     """Return the description of an object that lacks an attribute. kind: of the value. source: of the expression."""
     if isinstance(value, ModuleType):
-        return f"module `{value.__name__}`"
+        is_own = value.__name__.startswith(f"{PACKAGE}.")  # `ti.math`, whose name is a path that nobody imports
+        return f"module `{source if is_own else value.__name__}`"
     return f"`{source}`, an object of class `{type(value).__name__}`," if kind.startswith("a Python") else kind
