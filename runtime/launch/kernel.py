@@ -45,6 +45,7 @@ from .kernel_tools import METHODS_OF_ARGUMENTS, KernelTools
 if TYPE_CHECKING:
     from ...transpiler.backend.module.compilation import Compilation
     from ...transpiler.backend.module.interface import BackendModule
+    from ...transpiler.frontend.source.specialization import Specialization
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -88,7 +89,7 @@ class Kernel(KernelTools):
         """What the last launch ran; not its launcher, which holds memory."""
         self.wanted: str | None = None
         """The variant that `use` named."""
-        self.given: Callable[[Session, BackendModule], Choice] | None = None
+        self.given: Callable[[Session, Specialization, BackendModule], Choice] | None = None
         """Returns what runs in place of a generated module, whatever edits there are (`ti.kernel_from_source`)."""
         KERNELS.add(self)
         note(REGISTRATION, function.__name__, function.__name__, start)
@@ -378,7 +379,7 @@ class Kernel(KernelTools):
         if session.config.dump_dir:
             dump(session.config.dump_dir, compilation.module, specialization)
         if self.given is not None:
-            choice = self.given(session, compilation.module)
+            choice = self.given(session, specialization, compilation.module)
         else:
             choice = sources.choose(session, specialization, argument_kinds, compilation, args, wanted or self.wanted)
         if choice.module is not compilation.module:

@@ -19,6 +19,8 @@ from ...transpiler.lazy_dataclasses import dataclass
 GENERATED, EDIT, TUNED = "generated", "edit", "tuned"
 FASTEST = "fastest"
 """The argument of `Kernel.use` that selects the variant with the shortest measured time."""
+RESERVED = (GENERATED, EDIT, FASTEST)
+"""What `Kernel.use` takes besides names of variants: a variant of this name could never run."""
 
 Launch = Callable[..., Any]
 """Takes the flattened arguments of a kernel and launches it."""

@@ -13,15 +13,18 @@ from typing import Any
 
 from ...transpiler.backend.module.interface import BackendModule
 from ...transpiler.errors import TaichiRuntimeError
+from ...transpiler.frontend.source.specialization import Specialization
 from ...transpiler.lang.arch import Arch
 from ..launch.kernel import Kernel
 from ..session.module_source import EDIT, Choice, variant_of
 from ..session.session import Session
 from ..session.tracebacks import hides_own_frames
 from ..store.atomic_files import write_text
+from .check.block_sizes import check_block_sizes
 from .check.check_edit import check_edit
 from .check.edit_error import EditError
 from .edits.edited_module import edited_module
+from .edits.slots import source_text
 
 
 @hides_own_frames
@@ -82,7 +85,7 @@ def kernel_from_source(path: str | os.PathLike[str], like: Kernel) -> Kernel:
     if not place.exists():
         raise TaichiRuntimeError(f"there is no {place}", "write it by `ti.export(kernel, path, *args)`, and edit it")
     made = _kernel(like).renewed()
-    made.given = lambda session, module: _choose(session, module, place)
+    made.given = lambda session, specialization, module: _choose(session, specialization, module, place)
     return made
 
 
@@ -92,12 +95,14 @@ def _kernel(kernel: Any) -> Kernel:
     return kernel
 
 
-def _choose(session: Session, module: BackendModule, place: Path) -> Choice:
+def _choose(session: Session, specialization: Specialization, module: BackendModule, place: Path) -> Choice:
     """Return the module with the sources in a file or folder, checked and built. Raises: TaichiCompilationError."""
     if not module.files:
         return Choice(module)
     paths = _paths(module, place)
-    edited = edited_module(module, {name: path.read_text(encoding="utf-8") for name, path in paths.items()})
+    sources = {name: source_text(path) for name, path in paths.items()}
+    edited = edited_module(module, sources)
+    check_block_sizes(specialization, module, edited, {paths[name]: source for name, source in sources.items()})
     check_edit(module, edited, session.device.capabilities, paths)
     session.programs.find(edited)
     return Choice(edited, variant_of(edited, EDIT, tuple(paths.values()), "kernel_from_source"))

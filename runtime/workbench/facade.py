@@ -90,16 +90,25 @@ class EditedModules:
         choice: Choice = choose(
             session, specialization, compilation.module, args, wanted, compared if is_call else None
         )
-        if wanted is None and choice.module is compilation.module and choice.dispatch is None:
-            self._warn_of_unused(session, specialization, choice.module)
+        if wanted is None:
+            is_generated = choice.module is compilation.module and choice.dispatch is None
+            self._warn_of_unused(session, specialization, compilation.module, is_generated)
         return choice
 
-    def _warn_of_unused(self, session: Session, specialization: Specialization, module: BackendModule) -> None:
-        """Warn of an edit that is for something else, once for each kernel in a session."""
+    def _warn_of_unused(
+        self, session: Session, specialization: Specialization, module: BackendModule, is_generated: bool
+    ) -> None:
+        """Warn of an edit that is for something else, once for each kernel in a session.
+
+        is_generated: no edit is used.
+        """
         warned = self._warned.setdefault(session, set())
         kernel = (id(specialization.definition.function.__code__), module.target)
         if kernel not in warned:
-            message = workbench("edits.unused").unused_edit(specialization, module, session.config.edits_dir)
+            unused, edits_dir = workbench("edits.unused"), session.config.edits_dir
+            message = unused.misnamed_edit(specialization, module, edits_dir)
+            if is_generated:
+                message = message or unused.unused_edit(specialization, module, edits_dir)
             if message:
                 warned.add(kernel)
                 warn_user(message)

@@ -27,7 +27,7 @@ def assembled(monkeypatch) -> Iterator[list[tuple[set[str], str]]]:
         recorded_before = set(self.referenced)
         self.referenced.clear()
         result = original(self, printed, functions, tasks)
-        source = "\n".join([*(t["body"] for t in tasks), *(f["source"].partition("{")[2] for f in result["functions"])])
+        source = "\n".join([*(t.body for t in tasks), *(f["source"].partition("{")[2] for f in result["functions"])])
         known = self.referenced | self.context.user_names | {*self.language.types.values(), *KEYWORDS}
         files.append((set(CALLED.findall(NOISE.sub("", source))) - known, source))
         self.referenced |= recorded_before

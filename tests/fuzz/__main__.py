@@ -39,7 +39,9 @@ def resident_tools(folder: Path) -> Iterator[None]:
 def main() -> int:
     """Run, print what was found, and return the exit status: 1 if something is unexplained."""
     parser = argparse.ArgumentParser(prog="fuzz", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="end after so long")
+    parser.add_argument(
+        "--seconds", type=float, default=float("inf"), help="end after so long; what is being reduced is finished"
+    )
     parser.add_argument("--count", type=int, default=10**9, help="end after so many kernels")
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     parser.add_argument(
@@ -50,7 +52,7 @@ def main() -> int:
     parser.add_argument("--found", type=Path, help="a folder for failing and reduced programs")
     parser.add_argument("--no-reduce", action="store_true", help="do not reduce failures")
     parser.add_argument("--show", type=int, help="print the program of a seed")
-    parser.add_argument("--reduce", type=Path, help="reduce the program of a file")
+    parser.add_argument("--reduce", type=Path, help="reduce the program of a file, in --seconds at most")
     options = parser.parse_args()
     targets = options.targets.split(",")
     dialect = options.dialect or ("taichi" if targets[0].startswith("taichi") else "portable")

@@ -15,15 +15,24 @@ Attempts = Callable[[Sequence[str]], "int | None"]
 """Returns the position of the first of some programs that fails as the given one does, None if none does."""
 
 
-def reduce(text: str, first_failing: Attempts, at_a_time: int = 1, most: int = 2000) -> str:
-    """Return a shorter program that still fails, after at most `most` attempts, `at_a_time` of them together."""
+def reduce(
+    text: str,
+    first_failing: Attempts,
+    at_a_time: int = 1,
+    most: int = 2000,
+    may_go_on: Callable[[int, ast.Module], bool] = lambda attempts, tree: True,
+) -> str:
+    """Return a shorter program that still fails, after at most `most` attempts, `at_a_time` of them together.
+
+    may_go_on: is asked before each attempt; takes the number of attempts so far and the shortest program.
+    """
     left = [most]
     seen: set[str] = {text}
 
     def tried(trees: Iterator[tuple[int, ast.Module]]) -> tuple[int, ast.Module] | None:
         """Return the first of the candidates that fails, with its number."""
         batch: list[tuple[int, ast.Module, str]] = []
-        while left[0] > 0:
+        while goes_on():
             entry = next(trees, None)
             if entry is not None:
                 number, tree = entry
@@ -41,9 +50,12 @@ def reduce(text: str, first_failing: Attempts, at_a_time: int = 1, most: int = 2
                 return None
         return None
 
+    def goes_on() -> bool:
+        return left[0] > 0 and may_go_on(most - left[0], tree)
+
     tree = ast.parse(text)
     before = ""
-    while before != ast.unparse(tree) and left[0] > 0:
+    while before != ast.unparse(tree) and goes_on():
         before = ast.unparse(tree)
         for candidates in (drop_statements, unwrap_blocks, simplify):
             tree = shrink(tree, candidates, tried)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import sys
 import threading
 import time
 from collections import Counter, defaultdict
@@ -16,11 +18,27 @@ from .comparing import difference
 from .known import cause_of
 from .program import Program
 from .reducing import reduce
-from .workers import Worker
+from .workers import OUT_OF_TIME, Worker
 
 REFERENCE = "python"
 NAMED = 20
 """Seeds that the report names of each cause."""
+PROGRESS_SECONDS = 10.0
+"""Between two lines that say how far a run is."""
+
+
+class Progress:
+    """Says on stderr now and then how far a run is: results are on stdout."""
+
+    def __init__(self) -> None:
+        self.begun = self.last = time.monotonic()
+
+    def say(self, state: str) -> None:
+        """Print a line, unless the last one is recent."""
+        now = time.monotonic()
+        if now - self.last >= PROGRESS_SECONDS:
+            self.last = now
+            print(f"# {now - self.begun:.0f} s: {state}", file=sys.stderr, flush=True)
 
 
 @dataclass
@@ -43,23 +61,23 @@ class Failure:
 
 
 class Runner:
-    """The workers of one thread."""
+    """The workers of one thread. end: of the run, by `time.monotonic()`."""
 
-    def __init__(self, targets: Sequence[str], folder: Path, seconds: float = 60.0) -> None:
-        self.workers = {target: Worker(target, folder, seconds) for target in dict.fromkeys((REFERENCE, *targets))}
-        self.folder = folder
+    def __init__(self, targets: Sequence[str], folder: Path, end: float = float("inf")) -> None:
+        self.folder, self.end = folder, end
+        self.workers: dict[str, Worker] = {}
 
     def on(self, target: str, text: str) -> tuple[str, Any]:
         """Run a program on one target."""
         if target not in self.workers:
-            self.workers[target] = Worker(target, self.folder)
+            self.workers[target] = Worker(target, self.folder, end=self.end)
         return self.workers[target].run(text)
 
     def failures(self, seed: int, text: str, targets: Sequence[str]) -> list[Failure]:
-        """Return what fails on each of the targets."""
+        """Return what fails on each of the targets, as far as the time allows."""
         kind, expected = self.on(REFERENCE, text)
         found = []
-        if kind != "ok":
+        if kind not in ("ok", OUT_OF_TIME[0]):
             found.append(Failure(seed, REFERENCE, kind, str(expected), text))
         for target in targets:
             found += self.failure(seed, text, target, expected if kind == "ok" else None)
@@ -67,6 +85,8 @@ class Runner:
 
     def failure(self, seed: int, text: str, target: str, expected: Any) -> list[Failure]:
         kind, result = self.on(target, text)
+        if kind == OUT_OF_TIME[0]:
+            return []
         if kind != "ok":
             return [Failure(seed, target, kind, str(result), text)]
         unequal = difference(result, expected) if expected is not None else None
@@ -93,6 +113,7 @@ class Session:
         """Seeds by cause and target."""
         self.unexplained: list[Failure] = []
         self.lock = threading.Lock()
+        self.progress = Progress()
         self.begun = time.monotonic()
 
     def run(self, seed: int, count: int, seconds: float) -> None:
@@ -130,6 +151,9 @@ class Session:
             self.kernels += len(program.kernels)
             for target in {failure.target for failure in failures if failure.kind != "differs"}:
                 self.without_result[target] += len(program.kernels)
+            explained = sum(map(len, self.explained.values()))
+            found = f"{explained} failures explained, {len(self.unexplained)} not"
+            self.progress.say(f"{self.kernels} kernels in {self.programs} programs, the last of seed {seed}; {found}")
 
     def note(self, failure: Failure, runner: Runner) -> None:
         if failure.cause:
@@ -150,9 +174,12 @@ class Session:
             (self.found / f"{self.dialect}_{failure.seed}_{failure.target}.py").write_text(failure.text)
 
 
-def reduce_failure(failure: Failure, runners: Sequence[Runner], seconds: float = float("inf")) -> str:
-    """Return a shorter program with the same failure; each runner tries programs of its own at the same time."""
-    end = time.monotonic() + seconds
+def reduce_failure(failure: Failure, runners: Sequence[Runner]) -> str:
+    """Return a shorter program with the same failure; each runner tries programs of its own at the same time.
+
+    What is shortest when the runners' time ends is returned.
+    """
+    progress, end = Progress(), min(runner.end for runner in runners)
 
     def fails(text: str, runner: Runner) -> bool:
         if failure.target == REFERENCE:
@@ -165,23 +192,31 @@ def reduce_failure(failure: Failure, runners: Sequence[Runner], seconds: float =
         return bool(found) and found[0].signature == failure.signature
 
     def first_failing(texts: Sequence[str]) -> int | None:
-        if time.monotonic() > end:
-            return None
         with ThreadPoolExecutor(len(runners)) as pool:
             return next((n for n, failed in enumerate(pool.map(fails, texts, runners)) if failed), None)
 
-    return reduce(failure.text, first_failing, len(runners)) if fails(failure.text, runners[0]) else failure.text
+    def may_go_on(attempts: int, tree: ast.Module) -> bool:
+        progress.say(f"{len(ast.unparse(tree).splitlines())} lines after {attempts} attempts")
+        return time.monotonic() < end
+
+    if not fails(failure.text, runners[0]):
+        return failure.text
+    return reduce(failure.text, first_failing, len(runners), may_go_on=may_go_on)
 
 
-def reduced(text: str, targets: Sequence[str], folder: Path, jobs: int = 1, seconds: float = 1e9) -> str:
-    """Return the program of a file, reduced, with the first failure that it has on one of the targets."""
-    runners = [Runner(targets, folder) for _ in range(jobs)]
+def reduced(text: str, targets: Sequence[str], folder: Path, jobs: int = 1, seconds: float = float("inf")) -> str:
+    """Return the program of a file, reduced, with the first failure that it has on one of the targets.
+
+    seconds: the time after which the program that is shortest by then is returned.
+    """
+    end = time.monotonic() + seconds
+    runners = [Runner(targets, folder, end) for _ in range(jobs)]
     try:
         failures = runners[0].failures(0, text, targets)
         if not failures:
-            return "# it does not fail"
+            return "# it does not fail" + (f" within {seconds:.0f} s" if time.monotonic() >= end else "")
         print(f"# {failures[0].target}: {failures[0].kind}: {failures[0].what[:500]}")
-        return reduce_failure(failures[0], runners, seconds)
+        return reduce_failure(failures[0], runners)
     finally:
         for runner in runners:
             runner.stop()

@@ -8,6 +8,7 @@ import itertools
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from fuzz.comparing import difference
 from fuzz.other_forms import unfolded
 from fuzz.program import Program
 from fuzz.reducing import has_new_parallel_loop, reduce
+from fuzz.session import PROGRESS_SECONDS, Progress
+from fuzz.workers import OUT_OF_TIME, Worker
 
 import shadesmith as ti
 
@@ -115,6 +118,38 @@ def test_a_failure_shrinks_to_the_statements_that_it_needs() -> None:
         assert first_failing([short]) == 0
         assert len(short.splitlines()) < 20 < len(text.splitlines())
         compile(short, "short", "exec")
+
+
+def test_a_reduction_ends_when_its_time_does() -> None:
+    tried: list[str] = []
+
+    def first_failing(candidates: Sequence[str]) -> None:
+        tried.extend(candidates)
+
+    text = Program(0).text()
+    assert ast.unparse(ast.parse(reduce(text, first_failing, may_go_on=lambda attempts, tree: attempts < 5))) == (
+        ast.unparse(ast.parse(text))
+    )
+    assert len(tried) == 5
+
+
+def test_a_program_that_outlasts_the_run_is_no_failure(tmp_path: Path) -> None:
+    worker = Worker("python", tmp_path)
+    try:
+        assert worker.run("def run():\n    return []\n") == ("ok", [])
+        worker.end = time.monotonic() + 0.2
+        assert worker.run("import time\n\ndef run():\n    time.sleep(60)\n") == OUT_OF_TIME
+        assert worker.process is None and worker.run("def run():\n    return []\n") == OUT_OF_TIME
+    finally:
+        worker.stop()
+
+
+def test_a_run_says_how_far_it_is(capfd: pytest.CaptureFixture[str]) -> None:
+    progress = Progress()
+    progress.say("too early")
+    progress.last -= PROGRESS_SECONDS
+    progress.say("7 kernels")
+    assert capfd.readouterr() == ("", "# 0 s: 7 kernels\n")
 
 
 def test_no_loop_of_a_function_is_parallel() -> None:

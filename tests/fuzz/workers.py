@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -23,21 +24,26 @@ SECONDS_TO_START = 120.0
 FLOOR = "import shadesmith as ti"
 ENDLESS_COMPILATION = "NVRTC has not compiled"
 """A part of the message."""
+OUT_OF_TIME = "out of time", "the run has ended"
+"""The result of what had not ended when the run did; no failure."""
 NUMBERS = itertools.count()
 """Of files: several threads have workers for one target."""
 
 
 class Worker:
-    """A process for one target. run() gives (kind, result): ok, error, died or hung."""
+    """A process for one target. run() gives (kind, result): ok, error, died, hung, or `OUT_OF_TIME`.
 
-    def __init__(self, target: str, folder: Path, seconds: float = 60.0) -> None:
-        self.target, self.folder, self.seconds = target, folder, seconds
+    seconds: limit of a program. end: of the run, by `time.monotonic()`.
+    """
+
+    def __init__(self, target: str, folder: Path, seconds: float = 60.0, end: float = float("inf")) -> None:
+        self.target, self.folder, self.seconds, self.end = target, folder, seconds, end
         self.process: subprocess.Popen[bytes] | None = None
 
     def run(self, text: str) -> tuple[str, Any]:
         """Run a program."""
-        if self.process is None:
-            self.start()
+        if time.monotonic() >= self.end or (self.process is None and not self.start()):
+            return OUT_OF_TIME
         path = self.folder / f"{self.target}_{next(NUMBERS)}.py"
         path.write_text(self.written(text))
         process = self.process
@@ -56,8 +62,8 @@ class Worker:
             return text
         return (unfolded(text) if self.target.endswith("_unfolded") else text).replace(FLOOR, "import taichi as ti")
 
-    def start(self) -> None:
-        """Start the process."""
+    def start(self) -> bool:
+        """Start the process; return whether the run has time for it."""
         folders = [PACKAGE.parent, *(Path(f).absolute() for f in os.environ.get("PYTHONPATH", "").split(":") if f)]
         environment = {
             **os.environ,
@@ -76,15 +82,19 @@ class Worker:
             start_new_session=True,
         )
         kind, _ = self.receive(SECONDS_TO_START)
-        if kind != "ready":
+        if kind not in ("ready", OUT_OF_TIME[0]):
             raise RuntimeError(f"The worker of {self.target} does not start ({kind}); FUZZ_LOUD=1 shows why.")
+        return kind == "ready"
 
     def receive(self, seconds: float) -> tuple[str, Any]:
         """Return the next result."""
         assert self.process is not None and self.process.stdout is not None
-        ready, _, _ = select.select([self.process.stdout], [], [], seconds)
+        left = max(0.0, self.end - time.monotonic())
+        ready, _, _ = select.select([self.process.stdout], [], [], min(seconds, left))
         if not ready:
             self.stop()
+            if left < seconds:
+                return OUT_OF_TIME
             return "hung", f"no result after {seconds:.0f} s"
         try:
             result: tuple[str, Any] = pickle.load(self.process.stdout)  # noqa: S301

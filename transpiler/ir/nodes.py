@@ -126,9 +126,9 @@ def walk(block: Block) -> Iterator[Statement]:
     statements = block.statements
     if len(statements) > MANY and are_flat(statements):
         return iter(statements)
+    if not [statement for statement in statements if statement.BLOCKS]:
+        return iter(statements)  # most
     outer = [number for number, statement in enumerate(statements) if statement.BLOCKS]
-    if not outer:
-        return iter(statements)
     found: list[Statement] = []
     readers = BLOCK_READERS
     pending = [(statements, 0, iter(outer))]  # a block, how many of its statements are found, and the rest with blocks

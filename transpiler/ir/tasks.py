@@ -11,7 +11,7 @@ from operator import attrgetter
 from ..errors import NOWHERE, SourceLocation
 from ..lazy_dataclasses import dataclass
 from .functions import Function
-from .nodes import Block, Remark, Statement, walk, walk_blocks
+from .nodes import Block, Remark, Statement, are_flat, walk, walk_blocks
 from .snodes import Node, Tree
 from .statements import Array, GlobalPtr, If, Operation, Parameter, RangeFor, Temporary
 from .textures import Texture
@@ -219,7 +219,10 @@ TYPE_OF = attrgetter("type")
 
 def blocks_in(kernel: Kernel) -> list[Block]:
     """Return all blocks of a kernel, those inside others too."""
-    return [block for root in kernel.roots() for block in walk_blocks(root)]
+    found: list[Block] = []
+    for root in kernel.roots():
+        found += [root] if are_flat(root.statements) else walk_blocks(root)
+    return found
 
 
 def kinds_in(kernel: Kernel, blocks: Sequence[Block] | None = None) -> Kinds:

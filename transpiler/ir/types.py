@@ -36,7 +36,7 @@ class Scalar:
     @property
     def size_bytes(self) -> int:
         """Bytes in memory."""
-        return max(1, self.bits // 8)
+        return self.bits // 8 or 1
 
     @property
     def is_float(self) -> bool:
@@ -52,6 +52,11 @@ class Scalar:
     def is_signed(self) -> bool:
         """Whether it holds negative numbers."""
         return self.kind in ("int", "float")
+
+    @property
+    def is_narrow_int(self) -> bool:
+        """Whether it is a signed integer of 8 or 16 bits, which compilers of GLSL negate in other words, unwrapped."""
+        return self.kind == "int" and self.bits < 32
 
     @property
     def numpy(self) -> np.dtype[Any]:
@@ -229,6 +234,8 @@ def described(type: Type) -> str:
 
 def alignment_bytes(type: Type) -> int:
     """Return the alignment of a value in memory [bytes]."""
+    if type.__class__ is Scalar:
+        return type.size_bytes
     return max((scalar.size_bytes for scalar in scalars_of(type)), default=1)
 
 

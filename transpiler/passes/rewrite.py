@@ -94,10 +94,12 @@ class Rewriter:
         if not kernel.tasks:
             self.block(kernel.body)
         for task in kernel.tasks:
-            self.block(task.prologue)
+            if task.prologue.statements:
+                self.block(task.prologue)
             if task.loop is not None and self.mapping:
                 self.resolve_operands(task.loop)
-            for root in task.roots()[1:]:
+            self.block(task.body)
+            for root in task.roots()[2:]:
                 self.block(root)
         for function in kernel.functions:
             self.block(function.body)

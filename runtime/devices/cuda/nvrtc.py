@@ -138,9 +138,7 @@ def _compile_nothing(arch: str) -> None:
     with contextlib.suppress(TaichiRuntimeError, OSError):  # the compilation that follows reports what is wrong
         library, program = load_nvrtc(), ctypes.c_void_p()
         library.nvrtcCreateProgram(ctypes.byref(program), _WARM_UP, b"warm_up.cu", 0, None, None)
-        options = _options(arch, True, ())
-        array = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
-        library.nvrtcCompileProgram(program, len(options), array)
+        _call_compiler(library, program, _options(arch, True, ()))
         library.nvrtcDestroyProgram(ctypes.byref(program))
 
 
@@ -188,12 +186,17 @@ def _compile_once(
 
 
 def _run(library: ctypes.CDLL, program: ctypes.c_void_p, file: SourceFile, options: Sequence[str]) -> int:
-    """Compile in a thread, so that Ctrl-C and a time limit end the wait; return NVRTC's status."""
-    array = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
-    found: list[int] = []
+    """Compile in a thread, so that Ctrl-C and a time limit end the wait; return NVRTC's status.
+
+    Raises: CompilerFailure at the time limit; what the thread has raised.
+    """
+    found: list[int | BaseException] = []
 
     def compile() -> None:
-        found.append(library.nvrtcCompileProgram(program, len(options), array))
+        try:
+            found.append(_call_compiler(library, program, options))
+        except BaseException as error:  # of another thread, in which nobody sees it
+            found.append(error)
 
     thread = threading.Thread(target=compile, name="NVRTC", daemon=True)
     thread.start()
@@ -205,7 +208,17 @@ def _run(library: ctypes.CDLL, program: ctypes.c_void_p, file: SourceFile, optio
             "",
             "write the kernel in another way, or as two; other targets compile it as it is",
         )
-    return found[0]
+    (result,) = found
+    if isinstance(result, BaseException):
+        raise result
+    return result
+
+
+def _call_compiler(library: ctypes.CDLL, program: ctypes.c_void_p, options: Sequence[str]) -> int:
+    """Let NVRTC compile a program; return its status."""
+    array = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+    status: int = library.nvrtcCompileProgram(program, len(options), array)
+    return status
 
 
 def _is_whole(found: Binaries) -> bool:

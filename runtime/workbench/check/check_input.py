@@ -9,8 +9,16 @@ from dataclasses import dataclass
 from ....transpiler.backend.module.interface import BackendModule, TaskSource
 from ....transpiler.options import Capabilities
 from .compiler_diagnostics import CompilerDiagnostic, location_of
-from .constants import ITEMS, constant
-from .diagnostics import DiagnosticList, block_not_a_number, block_too_large, missing_block, store_to_read_only
+from .constants import ITEMS, constant, is_bracketed
+from .diagnostics import (
+    DiagnosticList,
+    block_not_a_number,
+    block_too_large,
+    block_without_brackets,
+    conditional_block,
+    missing_block,
+    store_to_read_only,
+)
 from .parsed_source import Location, ParsedSource, without_line_directives
 
 _ABOUT_CONST = (
@@ -81,9 +89,14 @@ class EditedFile:
 
     def block_location(self, old: TaskSource) -> Location | None:
         """Return where the source defines how many threads a block of a task has."""
-        names = (f"BLOCK_{old.block_dim}", "BLOCK")
-        found = (self.source.find_macro(name) for name in names)
-        return next((location for location in found if location is not None), None)
+        return block_location(self.source, old)
+
+
+def block_location(source: ParsedSource, old: TaskSource) -> Location | None:
+    """Return where a source defines how many threads a block of a task has. old: the task as generated."""
+    names = (f"BLOCK_{old.block_dim}", "BLOCK")
+    found = (source.find_macro(name) for name in names)
+    return next((location for location in found if location is not None), None)
 
 
 def check_blocks(edit: EditedFile) -> None:
@@ -95,6 +108,10 @@ def check_blocks(edit: EditedFile) -> None:
         value = constant(edit.source.text, name) if name and location is not None else 1
         if value is None or value <= 0:
             edit.diagnostics.add(location, *block_not_a_number(name, value))
+        elif not is_bracketed(name, edit.source.text):
+            edit.diagnostics.add(location, *block_without_brackets(name, value))
+        elif (conditional := edit.source.find_conditional(name)) is not None:
+            edit.diagnostics.add(conditional, *conditional_block(name))
     for old, new in edit.tasks:
         if new.block_dim > edit.capabilities.max_block_dim:
             message = block_too_large(new.block_dim, edit.capabilities.max_block_dim, edit.device)

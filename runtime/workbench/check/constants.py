@@ -52,6 +52,21 @@ def evaluate(expression: str, known: Mapping[str, str], depth: int = 0) -> int |
         return None
 
 
+def is_bracketed(name: str, source: str) -> bool:
+    """Return whether a macro means the same in every expression: `32 + 32` is another number in `2 * BLOCK`."""
+    known, macros = constants(source), dict(_DEFINE.findall(without_comments(source)))
+    waiting, seen = [name], {name}
+    while waiting:
+        value = macros.get(waiting.pop(), "0").strip()
+        number, inside = evaluate(value, known), evaluate(f"3 * {value} * 5", known)
+        if number is not None and inside != 15 * number:
+            return False
+        used = set(re.findall(r"[A-Za-z_]\w*", value)) & macros.keys() - seen
+        waiting += used
+        seen |= used
+    return True
+
+
 def _value(node: Any, known: Mapping[str, str], depth: int) -> int:
     match node:
         case ast.Constant(value=int() as number):

@@ -166,6 +166,23 @@ def block_not_a_number(name: str, value: int | None) -> tuple[str, str]:
     )
 
 
+def block_without_brackets(name: str, value: int) -> tuple[str, str]:
+    """A macro that is another number within an expression."""
+    return (
+        f"`{name}` is {value} by itself, but another number in a product, where its operators bind less",
+        f"put brackets around it: `#define {name} (...)`",
+    )
+
+
+def conditional_block(name: str) -> tuple[str, str]:
+    """A definition of which only the preprocessor knows whether it counts."""
+    return (
+        f"`{name}` is defined inside of `#if`: the launcher reads it before the source is compiled, and cannot know "
+        "whether this line counts",
+        f"define `{name}` once, outside of `#if`; what is for another device or size may be a variant, with `@when`",
+    )
+
+
 def missing_block(name: str, block: int) -> tuple[str, str]:
     """The size of a block is no longer defined."""
     return (
@@ -180,3 +197,28 @@ def block_too_large(block: int, most: int, device: str) -> tuple[str, str]:
         f"a block of {block} threads is more than {device} supports: {most}",
         f"make the block {most} threads or smaller",
     )
+
+
+def block_relied_on(kernel: str, expected: int, block: int) -> tuple[str, str]:
+    """Another number of threads than the kernel's Python is about."""
+    return (
+        f"a block has {_threads(block)} here, but kernel `{kernel}` is written for {expected}: the iterations of a "
+        "block share memory, wait for each other, or read the index of their thread",
+        f"write `ti.loop_config(block_dim={block})` before the loop in Python, and give its shared arrays the size for "
+        f"{_threads(block)}; the generated source follows, and this edit is merged with it",
+    )
+
+
+def block_of_subgroups(block: int, size: int) -> tuple[str, str]:
+    """A block with a subgroup that is not full."""
+    below = block // size * size
+    choice = f"{below} or {below + size}" if below else str(size)
+    return (
+        f"a block of {_threads(block)} ends with a subgroup that is not full, but threads of a subgroup exchange "
+        "values here",
+        f"make it a multiple of {size}: {choice}",
+    )
+
+
+def _threads(number: int) -> str:
+    return "1 thread" if number == 1 else f"{number} threads"

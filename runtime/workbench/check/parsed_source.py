@@ -115,6 +115,20 @@ class ParsedSource:
             rf"\bconst(?:expr)?\b[^;=(]*?\b({re.escape(name)})\s*="
         )
 
+    def find_conditional(self, name: str) -> Location | None:
+        """Return a definition of a macro or constant between `#if` and `#endif`, but for one in `#ifndef` of itself."""
+        pattern = rf"^[ \t]*#[ \t]*(?:(if\w*)\b[ \t]*([^\n]*)|(endif)\b|define[ \t]+({re.escape(name)})\b)"
+        pattern += rf"|\bconst(?:expr)?\b[^;=(]*?\b({re.escape(name)})\s*="
+        opened: list[str] = []
+        for match in re.finditer(pattern, self.code, re.MULTILINE):
+            if match[1]:
+                opened.append(f"{match[1]} {match[2].strip()}")
+            elif match[3]:
+                opened = opened[:-1]
+            elif opened and opened != [f"ifndef {name}"]:
+                return self.locate(*match.span(4 if match[4] else 5))
+        return None
+
     def accessors(self) -> dict[str, str]:
         """Return which member of `args` each macro on it accesses, by the macro's name."""
         found = re.findall(

@@ -7,6 +7,7 @@ all others. An edit that was begun for one target runs on the others: what they 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +16,6 @@ from pathlib import Path
 from ....transpiler.backend.assemble.emit import emit
 from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.errors import InternalError
-from ....transpiler.frontend.builders.build import build
 from ....transpiler.frontend.source.specialization import Specialization
 from ....transpiler.ir.edited.lines import DEFINITION, TextError
 from ....transpiler.ir.edited.read_text import read_edited
@@ -23,11 +23,12 @@ from ....transpiler.ir.nodes import Statement
 from ....transpiler.ir.tasks import Kernel
 from ....transpiler.ir.text import print_kernel
 from ....transpiler.ir.verify import Stage, verify
-from ....transpiler.passes import PassContext, run
+from ....transpiler.passes import PassContext
 from ....transpiler.passes.analysis.call_effects import call_effects
 from ...config import plain_name
 from ...devices.capabilities import portable
 from ...devices.target_tools import TARGETS
+from ..check.block_sizes import final_kernel
 from ..check.edit_error import EditError
 from .header import Header, base_digest, header_of, with_header, without_header
 from .merge import merge
@@ -50,8 +51,7 @@ def is_ir(path: Path) -> bool:
 
 def final_form(specialization: Specialization) -> tuple[Kernel, str]:
     """Return the kernel after all passes, and its text with names. Raises: TaichiCompilationError."""
-    kernel = build(specialization).kernel
-    run(kernel, PassContext(specialization.options, specialization.capabilities))
+    kernel = final_kernel(specialization)
     return kernel, named(print_kernel(kernel))
 
 
@@ -69,7 +69,7 @@ def load_edit(
     """
     name = ir_name(module)
     path = slot.path(name, variant)
-    if not path.is_file():
+    if not os.path.lexists(path):
         return None
     kernel, generated = final_form(specialization)
     text = _for_this_target(path, generated, specialization)

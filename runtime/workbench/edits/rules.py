@@ -39,6 +39,17 @@ class Rule:
         return self.names <= set(FACTS)
 
 
+def refuse_rule(source: str, path: Path) -> None:
+    """Raise EditError for a rule in an edit without a name, which would run whatever the rule says."""
+    match = _WHEN.search(source)
+    if match is not None:
+        location = f"{path}:{source[: match.start(1)].count(chr(10)) + 1}"
+        raise EditError(
+            f"{location}: `@when` decides when a named variant runs, but this edit has no name and always runs",
+            f"rename the file to {path.stem}@mine{path.suffix}, or remove the line",
+        )
+
+
 def rule_of(source: str, path: Path, known: frozenset[str]) -> Rule | None:
     """Return the rule in a source, None if it has none. known: names of parameters and arrays.
 

@@ -21,8 +21,9 @@ from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.errors import TaichiCompilationError, warn_user
 from ....transpiler.frontend.source.specialization import Specialization
 from ...launch.tuning import tunable_of
-from ...session.module_source import Choice
+from ...session.module_source import RESERVED, Choice
 from ...store.atomic_files import write_text
+from ..check.block_sizes import check_block_sizes
 from ..check.check_edit import check_edit
 from ..check.edit_error import EditError
 from ..compiler_parameters import CompilerParameters
@@ -36,8 +37,8 @@ from .ir_edits import ir_name, is_ir, load_edit
 from .merge import Merged, has_markers, merge, same_source
 from .other_sizes import carried_over
 from .proposals import CONFLICT, NEW, WROTE, Proposal, accepted_by, auxiliary_path, refused
-from .rules import Rule, rule_of
-from .slots import Slot, is_writable, python_file, read_text, slot_of
+from .rules import Rule, refuse_rule, rule_of
+from .slots import OTHER_NAME, Slot, is_writable, python_file, read_text, slot_of
 from .stored_tunings import shape_class, tuned_module
 from .variants import EDIT, GENERATED, TUNED, Variants, digest_of, unknown_variant, variant_of
 
@@ -76,7 +77,7 @@ def choose(
     if wanted is None and compared is not None and policy != "strict" and not _has_edit(slot, module):
         reason = _carry_over(specialization, module, session.config.edits_dir, compared)
         slot = slot_of(specialization, session.config.edits_dir)
-    if not slot.folder.is_dir():
+    if not os.path.lexists(slot.folder):
         if wanted not in (None, EDIT, GENERATED):
             raise unknown_variant(module, wanted, (), slot.folder)
         _warn_of_debug(session, specialization, module)
@@ -113,7 +114,7 @@ def choose(
 
 
 def _has_edit(slot: Slot, module: BackendModule) -> bool:
-    return any(slot.path(name).is_file() for name in _files(module))
+    return any(os.path.lexists(slot.path(name)) for name in _files(module))
 
 
 def _carry_over(
@@ -174,6 +175,10 @@ def select(specialization: Specialization, slot: Slot, module: BackendModule, wa
     Raises: EditError for a rule that is none; TaichiRuntimeError for a variant that does not exist.
     """
     names = slot.variants(_files(module))
+    for name in RESERVED:
+        if name in names:
+            path = next(path for file in _files(module) if os.path.lexists(path := slot.path(file, name)))
+            raise EditError(f"{path}:1: `{name}` cannot name a variant: `kernel.use` means something else", OTHER_NAME)
     is_nameless = python_file(specialization.definition) is None
     if wanted is not None:
         if wanted == EDIT and is_nameless:
@@ -276,7 +281,8 @@ def load(
     bases: what is generated for other devices; None: only what this module has. proposals: takes the merges that
     somebody has to accept before the module may run, but for a comparison; None: they are refused. keeps_macros: the
     sources have their macros; else blanks are in place of them.
-    Raises: EditError for an unreadable file, and for an edit of another source than the one generated now.
+    Raises: EditError for an unreadable file, for an edit of another source than the one generated now, and for blocks
+        of a size for which the kernel is not written.
     """
     sources: dict[str, str] = {}
     paths: list[Path] = []
@@ -292,16 +298,21 @@ def load(
         )
         if found is not None:
             _refuse_two(slot, module, variant, found[1])
+            check_block_sizes(specialization, module, found[0], {found[1]: read_text(found[1]) or ""})
             return found[0], (found[1],)
     for file in module.files if module.program is None else ():
         source = _current(slot, file.name, file.text, module.kernel, variant, bases, proposals)
         if source is not None:
             check_macros(source, slot.path(file.name, variant))
+            if not variant:
+                refuse_rule(source, slot.path(file.name))
             sources[file.name] = source
             paths.append(slot.path(file.name, variant))
     if not sources:
         return module, ()
     edited = edited_module(module, sources)
+    if bases is not None:
+        check_block_sizes(bases.specialization, module, edited, dict(zip(paths, sources.values())))
     return edited if keeps_macros else without_macros(edited), tuple(paths)
 
 

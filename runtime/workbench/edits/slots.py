@@ -37,6 +37,7 @@ BASE = ".base"
 FACTS = "slot.json"
 MAX_BYTES = 1 << 25
 """Size limit of a file in a slot; sources have kilobytes."""
+OTHER_NAME = "name it otherwise, such as `mine`"
 IR_SUFFIX = ".ssa"
 """Of the final IR as text; `.ir` is the file of a module of the interpreter."""
 SUFFIXES = frozenset(tools.suffix for tools in source_tools()) | {IR_SUFFIX}
@@ -87,10 +88,13 @@ class Slot:
         return []
 
     def check(self) -> None:
-        """Check that only those who can change the program can have written here: what is here is executed.
+        """Check that this is a folder in which only those who can change the program can have written.
 
-        Raises: EditError.
+        What is here is executed. Raises: EditError.
         """
+        if not self.folder.is_dir():
+            hint = "delete it, or restore the folder with the edit"
+            raise EditError(f"{self.folder}:1: the folder of an edit is a file, or a link to nothing", hint)
         if sys.platform == "win32":  # access lists protect folders of the user
             return
         slots = self.folder.parent.parent
@@ -179,11 +183,22 @@ def python_file(definition: KernelDefinition) -> Path | None:
 
 
 def read_text(path: Path) -> str | None:
-    """Return a file with plain line ends, None if it does not exist. Raises: EditError if it is not UTF-8 text."""
+    """Return a file with plain line ends, None if it does not exist.
+
+    Raises: EditError for what is there and is no file of UTF-8 text, such as a folder or a link to nothing.
+    """
+    return source_text(path) if os.path.lexists(path) else None
+
+
+def source_text(path: Path) -> str:
+    """Return a file with plain line ends. Raises: EditError if it is none of UTF-8 text."""
     try:
         data = _content(path)
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        return None
+    except FileNotFoundError:
+        hint = "restore its target, or delete the link"
+        raise EditError(f"{path}:1: the edited source is a link to nothing", hint) from None
+    except IsADirectoryError:
+        raise EditError(f"{path}:1: the edited source is a folder", "replace it by a file, or delete it") from None
     except OSError as error:
         raise EditError(f"{path}:1: the edited source cannot be read: {error.strerror}") from None
     try:

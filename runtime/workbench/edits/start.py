@@ -11,6 +11,7 @@ from pathlib import Path
 from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.frontend.source.specialization import Specialization
 from ...devices.target_tools import tools_of
+from ...session.module_source import RESERVED
 from ...store.atomic_files import write_text
 from ..check.edit_error import EditError
 from ..compiler_parameters import CompilerParameters, with_offers
@@ -18,7 +19,7 @@ from .bases import device_of
 from .header import Header, base_digest, header_of, is_untouched, with_header, without_header
 from .identity import recorded_values, shown
 from .ir_edits import final_form, header_for, ir_name
-from .slots import Slot, exact_slot, python_file, read_text, slot_of
+from .slots import OTHER_NAME, Slot, exact_slot, python_file, read_text, slot_of
 
 
 def start_edit(
@@ -81,6 +82,10 @@ def start_ir_edit(specialization: Specialization, module: BackendModule, edits_d
 def _check_variant(variant: str) -> None:
     if variant and not re.fullmatch(r"[\w-]+", variant):
         raise EditError(f"`{variant}` cannot name a variant", "use letters, digits, `_` and `-`")
+    if variant in RESERVED:
+        raise EditError(
+            f"`{variant}` cannot name a variant: `kernel.use('{variant}')` means something else", OTHER_NAME
+        )
 
 
 def _shared_by_shells(module: BackendModule) -> EditError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.frontend.source.specialization import Specialization
@@ -15,7 +16,7 @@ from ..check.edit_error import EditError
 from .header import header_of, inert, is_untouched
 from .identity import OPTION, recorded_values, shown, without_checks
 from .other_sizes import carried_over
-from .slots import Slot, kernel_folder, python_file, read_text, slot_of
+from .slots import BASE, Slot, kernel_folder, python_file, read_text, slot_of
 
 MAX_SHOWN = 3
 """Differences in the message."""
@@ -48,6 +49,30 @@ def unused_edit(specialization: Specialization, module: BackendModule, edits_dir
             return (
                 f"kernel `{module.kernel}` runs its generated source: the edit {path} is for {why}. "
                 f"Hint: {hint}; ti.init(edits='off') runs none"
+            )
+    return ""
+
+
+def misnamed_edit(specialization: Specialization, module: BackendModule, edits_dir: str) -> str:
+    """Return what to tell the user of an edit in the slot of a source that the kernel does not have, "" if none is.
+
+    Vulkan has a file for each loop: where the Python has fewer of them than before, an edit may be of none.
+    """
+    slot = slot_of(specialization, edits_dir)
+    names = [file.name for file in module.files]
+    suffixes = {Path(name).suffix for name in names}
+    for path in slot.sources():
+        stem = path.stem.partition("@")[0]
+        if path.suffix not in suffixes or f"{stem}{path.suffix}" in names:
+            continue
+        try:
+            text, base = read_text(path) or "", read_text(slot.folder / BASE / path.name)
+        except EditError:
+            continue
+        if header_of(text).base and not is_untouched(text, base):
+            return (
+                f"the edit {path} is not used: kernel `{module.kernel}` has no such source now, but "
+                f"{', '.join(names)}. Hint: move its changes to where that code is now, and delete it"
             )
     return ""
 

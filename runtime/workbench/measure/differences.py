@@ -37,6 +37,9 @@ SHARE = 0.1
 AGAINST = "against f64"
 FACTOR = 2.0
 """How many times farther from the reference than those of the generated source numbers may be."""
+MOST = {2: 0.1, 4: 0.01, 8: 0.01}
+"""The largest relative error that this excuses, by size [bytes]: where the generated numbers are farther from those in
+f64, a branch or a cast has gone another way there, and nearly anything would be as close."""
 TYPICAL = 0.9
 """The quantile of the generated source's relative errors that counts as its error where it is right by chance."""
 SPREADS = 2.0
@@ -200,7 +203,8 @@ def _measured(
         known = np.isfinite(generated_errors) & (scale > 0) & np.isfinite(scale)
         typical = float(np.quantile(generated_errors[known] / scale[known], TYPICAL)) if known.any() else 0.0
         own = np.where(np.isfinite(generated_errors), generated_errors, 0.0)
-        allowed = limits[1] + limits[0] * size + FACTOR * np.maximum(own, typical * scale)
+        excused = np.minimum(FACTOR * np.maximum(own, typical * scale), MOST[one.dtype.itemsize] * scale)
+        allowed = limits[1] + limits[0] * size + excused
         passes = found_errors <= allowed
     errors = [_largest(error, scale) for error in (generated_errors, found_errors)]
     note = f"{AGAINST}: generated off by {errors[0]}, found by {errors[1]}"

@@ -3,7 +3,8 @@
 In: the call of a kernel and the memory that it reaches. Out: the numbers that the kernel gives if all its floats are
 f64, by output. The kernel's IR is compiled once more, for the host, with f64 in place of f16 and f32. So a sum that is
 more exact than that of the generated source is known for what it is, and one that is less exact too. There is none
-for kernels whose results depend on the width of floats: bit casts, random numbers, sparse trees, textures, gradients.
+for kernels whose results depend on the width of floats: bit casts, random numbers, sparse trees, textures, gradients;
+and none for functions of subgroups, if those of the device have another size than the host's.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ....transpiler.frontend.builders.build import build
 from ....transpiler.frontend.source.specialization import Specialization
 from ....transpiler.ir.forms import FrontendResult
+from ....transpiler.ir.nodes import walk
 from ....transpiler.ir.serialize.serialize import parse, serialize
+from ....transpiler.ir.tasks import Kernel
+from ....transpiler.ir.threads import COLLECTIVES, SUBGROUP_SIZE, Collective, ThreadIndex
 from ....transpiler.lang.arch import cpu
 from ...arrays.foreign import dense_strides
 from ...arrays.memory import Array
@@ -139,12 +143,25 @@ def _wide_module(specialization: Specialization) -> BackendModule:
     """Return the kernel with f64 for all floats, for the host. Raises: NotImplementedError where that means nothing."""
     options = replace(specialization.options, fast_math=False)
     wide = replace(specialization, capabilities=portable("c"), options=options)
+    size = specialization.capabilities.subgroup_size
 
     def frontend(specialization: Specialization) -> FrontendResult:
         result = build(specialization)
+        if size != SUBGROUP_SIZE and _uses_subgroups(result.kernel):
+            raise NotImplementedError(f"subgroups have {size} threads on the device, {SUBGROUP_SIZE} on the host")
         return replace(result, kernel=parse(_widened(serialize(result.kernel))))
 
     return compile_source(wide, frontend=frontend).module
+
+
+def _uses_subgroups(kernel: Kernel) -> bool:
+    """Return whether results depend on which threads are a subgroup."""
+    return any(
+        (isinstance(s, Collective) and COLLECTIVES[s.op].scope == "subgroup")
+        or (isinstance(s, ThreadIndex) and s.kind in ("lane", "size"))
+        for root in kernel.roots()
+        for s in walk(root)
+    )
 
 
 def _widened(text: str) -> str:

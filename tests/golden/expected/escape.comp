@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 50acb61c, escape.py:4:
+// shadesmith 0.1.0, vulkan cdf18e6d, escape.py:4:
 // escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -28,7 +28,7 @@ void main() {
     // escape.py:6  c = ti.Vector([-0.8, ti.cos(t) * 0.2])
     vec2 c = vec2(-0.8, cos(args.t) * 0.2);
     // escape.py:7  z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
-    vec2 z = vec2(float(i) / float(args.n) - 1.0, float(j) / float(args.n) - 0.5) * 2.0;
+    vec2 z = vec2(float(i) / args.n - 1.0, float(j) / args.n - 0.5) * 2.0;
     int iterations = 0;  // :8
     // escape.py:9  while z.norm() < 20 and iterations < 50:
     while (length(z) < 20.0 && iterations < 50) {

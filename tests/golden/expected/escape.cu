@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda ad1d2f88, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
+// shadesmith 0.1.0, cuda b41c71e9, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 
 #define BLOCK 128
 
@@ -26,7 +26,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) escape_0(const Args args) {
     // escape.py:6  c = ti.Vector([-0.8, ti.cos(t) * 0.2])
     vec2 c = {-0.8f, cosf(args.t) * 0.2f};
     // escape.py:7  z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
-    vec2 z = vec2{(float)i / (float)args.n - 1.0f, (float)j / (float)args.n - 0.5f} * 2.0f;
+    vec2 z = vec2{(float)i / args.n - 1.0f, (float)j / args.n - 0.5f} * 2.0f;
     int iterations = 0;  // :8
     // escape.py:9  while z.norm() < 20 and iterations < 50:
     while (length(z) < 20.0f && iterations < 50) {

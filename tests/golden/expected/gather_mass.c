@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 69c326e1, gather_mass.py:12: gather_mass(m: f32)
+// shadesmith 0.1.0, c 2b3657a5, gather_mass.py:12: gather_mass(m: f32)
 
 enum { mass_n0 = 64 };  // shape of mass
 enum { count_n0 = 64, count_n1 = 2 };  // shape of count
@@ -108,7 +108,7 @@ struct Args {
 
 // gather_mass.py:13  for p in range(20_000):
 static inline void task(const struct Args args, int p) {
-    int cell = (int)(x(p) * (float)n);  // :14
+    int cell = (int)(x(p) * n);  // :14
     mass(cell) += args.m;  // :15, not atomic: each thread has a copy (private_sums)
     // gather_mass.py:16  count[cell, p % 2] += 1
     count(cell, p & 1) += 1;  // not atomic: each thread has a copy (private_sums)

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan ecdaaf54, gather_mass.py:12: gather_mass(m: f32)
+// shadesmith 0.1.0, vulkan a9f59820, gather_mass.py:12: gather_mass(m: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -36,7 +36,7 @@ shared int count_copy[count_n0 * count_n1];
 
 // gather_mass.py:13  for p in range(20_000):
 void task(int p) {
-    int cell = int(x(p) * float(n));  // :14
+    int cell = int(x(p) * n);  // :14
     // gather_mass.py:15  mass[cell] += m
     atomicAdd(mass(cell), args.m);  // to the block's copy (block_sums)
     // gather_mass.py:16  count[cell, p % 2] += 1

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 3b9d8eb8, gather_mass.py:12: gather_mass(m: f32)
+// shadesmith 0.1.0, cuda d136f6b6, gather_mass.py:12: gather_mass(m: f32)
 
 #define BLOCK 256
 #define LOADS 8  // iterations of a thread at a time, so that their loads overlap
@@ -20,7 +20,7 @@ struct Args {
 
 // gather_mass.py:13  for p in range(20_000):
 __device__ inline void task(const Args &args, int p) {
-    int cell = (int)(x(p) * (float)n);  // :14
+    int cell = (int)(x(p) * n);  // :14
     // gather_mass.py:15  mass[cell] += m
     atomicAdd(&mass(cell), args.m);  // to the block's copy (block_sums)
     // gather_mass.py:16  count[cell, p % 2] += 1

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 74c36f73, gradient_of_scatter.py:10: scatter_grad()
+// shadesmith 0.1.0, c 6ad72b8a, gradient_of_scatter.py:10: scatter_grad()
 
 enum { x_n0 = 256 };  // shape of x, v, x_grad, v_grad
 enum { momentum_grad_n1 = 64 };  // shape of momentum_grad
@@ -32,9 +32,9 @@ struct Args {
 // gradient_of_scatter.py:11  for p in x:
 static inline void task(const struct Args args, int p) {
     // gradient_of_scatter.py:12  base = (x[p] * N - 0.5).cast(int)
-    ivec2 base = {(int)((float)N * x(p).x - 0.5f), (int)((float)N * x(p).y - 0.5f)};
+    ivec2 base = {(int)(N * x(p).x - 0.5f), (int)(N * x(p).y - 0.5f)};
     // gradient_of_scatter.py:13  fx = x[p] * N - base
-    vec2 fx = {(float)N * x(p).x - base.x, (float)N * x(p).y - base.y};
+    vec2 fx = {N * x(p).x - base.x, N * x(p).y - base.y};
     // gradient_of_scatter.py:14  w =
     //     [0.5 * (1.5 - fx) ** 2, 0.75 - (fx - 1) ** 2, 0.5 * (fx - 0.5) ** 2]
     vec2 fx_difference = vec2_sub_sv(1.5f, fx), fx_difference_1 = vec2_sub_vs(fx, 1.0f);

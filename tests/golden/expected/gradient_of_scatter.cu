@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda a7a0a281, gradient_of_scatter.py:10: scatter_grad()
+// shadesmith 0.1.0, cuda cc6b539e, gradient_of_scatter.py:10: scatter_grad()
 
 #define BLOCK 128
 
@@ -36,9 +36,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK) scatter_grad_0(const Args ar
     int p = blockIdx.x * BLOCK + threadIdx.x;
     if (p >= x_n0) return;
     // gradient_of_scatter.py:12  base = (x[p] * N - 0.5).cast(int)
-    ivec2 base = {(int)((float)N * x(p).x - 0.5f), (int)((float)N * x(p).y - 0.5f)};
+    ivec2 base = {(int)(N * x(p).x - 0.5f), (int)(N * x(p).y - 0.5f)};
     // gradient_of_scatter.py:13  fx = x[p] * N - base
-    vec2 fx = {(float)N * x(p).x - base.x, (float)N * x(p).y - base.y};
+    vec2 fx = {N * x(p).x - base.x, N * x(p).y - base.y};
     // gradient_of_scatter.py:14  w =
     //     [0.5 * (1.5 - fx) ** 2, 0.75 - (fx - 1) ** 2, 0.5 * (fx - 0.5) ** 2]
     vec2 fx_difference = 1.5f - fx, fx_difference_1 = fx - 1.0f, fx_difference_2 = fx - 0.5f;

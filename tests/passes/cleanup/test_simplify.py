@@ -20,6 +20,13 @@ def test_integer_identities(sketch):
     assert not any(op in text for op in ("add", "sub", "mul"))
 
 
+def test_bits_that_change_nothing_go(sketch):
+    value = sketch.op("bit_and", sketch.op("bit_or", sketch.arg("n"), sketch.const(0)), sketch.const(-1))
+    text = stored(sketch, sketch.op("bit_xor", sketch.const(0), value))
+    assert "bit_" not in text
+    assert "store $1, $2" not in stored(sketch, sketch.op("bit_and", sketch.arg("n"), sketch.const(0)))
+
+
 def test_adding_zero_to_a_float_stays_because_of_negative_zero(sketch):
     assert "add" in stored(sketch, sketch.op("add", sketch.arg("w"), sketch.const(0.0, f32)))
 

@@ -71,6 +71,15 @@ def test_a_compilation_that_does_not_end_is_an_error(monkeypatch):
     assert nvrtc.compile_cubin(KERNEL)[0].startswith(b"\x7fELF")
 
 
+def test_what_the_thread_of_the_compiler_raises_is_raised():
+    class Broken:
+        def nvrtcCompileProgram(self, *arguments):  # noqa: N802
+            raise OSError("exception: access violation")
+
+    with pytest.raises(OSError, match="access violation"):
+        nvrtc._run(Broken(), None, SourceFile("scale.cu", KERNEL, ()), ("-arch=sm_90",))
+
+
 def test_fast_math_decides_on_fused_multiply_add():
     text = KERNEL.replace("*= args.a", "= args.x_data[0] * args.a + args.x_data[1]")
     assert nvrtc.compile_cubin(text, fast_math=True)[0] != nvrtc.compile_cubin(text, fast_math=False)[0]

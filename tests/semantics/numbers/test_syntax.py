@@ -13,6 +13,7 @@ import pytest
 
 from shadesmith.runtime.devices.cuda import nvrtc
 from shadesmith.transpiler.backend.languages.common import syntax
+from shadesmith.transpiler.backend.languages.glsl import tables as glsl_tables
 from shadesmith.transpiler.backend.languages.registry import LANGUAGES
 from shadesmith.transpiler.backend.module.random_stream import RandomStream, philox
 from shadesmith.transpiler.errors import TaichiRuntimeError
@@ -309,3 +310,10 @@ def test_reports_hold_records_and_count_what_was_dropped(library: ctypes.CDLL) -
     first, second = [1, 2, 1, 5], [1, 2, 1, 6]
     header, rest = [21, 19, 2, 23, 27, 0, 2, 2, 1], [9] * 4
     assert words.tolist() == [*header, *first, *second, never, 9, 1, 2, 1, never, *rest]
+
+
+@pytest.mark.parametrize("op", ["neg", "abs"])
+def test_glsl_negates_narrow_integers_by_functions_of_its_own(op: str) -> None:
+    integers = [type for type in SCALARS.values() if type.kind in ("int", "uint")]
+    helped = [type.name for type in integers if type.name in glsl_tables.operation(op, type).template]
+    assert helped == [type.name for type in integers if type.is_narrow_int] == ["i8", "i16"]

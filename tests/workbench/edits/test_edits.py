@@ -36,18 +36,6 @@ TILES = """
             for j in range(x.shape[0]):
                 s += x[j] * (i + j)
             out[i] = s
-
-    HALF = 32
-
-    @ti.kernel
-    def swap(x: ti.types.ndarray(ti.i32, 1)):
-        ti.loop_config(block_dim=2 * HALF)
-        for i in range(640):
-            tile = ti.simt.block.SharedArray((2 * HALF,), ti.i32)
-            t = ti.simt.block.thread_idx()
-            tile[t] = x[i]
-            ti.simt.block.sync()
-            x[i] = tile[t ^ 1]
 """
 SIZE = 1000
 
@@ -252,21 +240,6 @@ def test_tiles_have_the_size_of_the_block(target: str, tmp_path: Path) -> None:
         assert np.array_equal(out, expected), block
 
 
-def test_full_blocks_are_full_or_the_edit_is_refused(tmp_path: Path) -> None:
-    program = written_programs.write(tmp_path / "p.py", TILES)
-    x = np.arange(640, dtype=np.int32)
-    path = begin(program.swap, x)
-    text = path.read_text()
-    assert "[2 * HALF]" in text
-    path.write_text(text.replace("#define BLOCK 64", "#define BLOCK 32"))
-    program.swap(x)
-    ti.sync()
-    assert np.array_equal(x, np.arange(640)), "swapped twice"
-    path.write_text(text.replace("#define BLOCK 64", "#define BLOCK 48"))
-    with pytest.raises(ti.TaichiCompilationError, match="each thread has an iteration"):
-        program.swap(x)
-
-
 def test_a_thread_may_take_several_turns(target: str, tmp_path: Path) -> None:
     if target == "cpu":
         pytest.skip("loops of C know their own lengths")
@@ -409,3 +382,32 @@ def test_graphs_run_the_edited_text(target: str, tmp_path: Path) -> None:
     assert run() == 7
     path.unlink()
     assert run() == 4
+
+
+def test_an_edit_of_a_loop_that_is_gone_is_told_of(target: str, tmp_path: Path) -> None:
+    program = written_programs.write(tmp_path / "p.py", TWO_LOOPS)
+    x, y = np.zeros(10, np.int32), np.zeros(12, np.int32)
+    place = begin(program.both, x, y)
+    path = sorted(place.glob("*.comp"))[-1] if target == "vulkan" else place.rename(place.with_stem("mine"))
+    written_programs.replaced(path, "+ 2;", "+ 30;")
+    if target == "vulkan":
+        one = TWO_LOOPS[: TWO_LOOPS.index("        for i in y")]
+        program = written_programs.write(tmp_path / "p.py", one)
+    again()
+    with pytest.warns(ti.ShadesmithWarning, match=rf"{path.name} is not used: kernel `both` has no such source now"):
+        program.both(x, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        program.both(x, y)
+
+
+def test_a_file_in_place_of_the_folder_of_an_edit_is_refused(target: str, tmp_path: Path) -> None:
+    program = written_programs.write(tmp_path / "p.py", SCALE)
+    folder = begin(program.scale, 2.0, ones()).parent
+    folder.rename(tmp_path / "elsewhere")
+    again()
+    program.scale(2.0, ones())
+    folder.symlink_to(tmp_path / "nothing")
+    again()
+    with pytest.raises(ti.TaichiCompilationError, match="the folder of an edit is a file, or a link to nothing"):
+        program.scale(2.0, ones())

@@ -83,3 +83,14 @@ def test_other_targets_need_no_device(tmp_path: Path) -> None:
         ti.kernel_from_source(tmp_path / "nothing.c", like=scale)
     with pytest.raises(ti.TaichiRuntimeError, match="which is no kernel"):
         ti.export(len, tmp_path / "a.c")
+
+
+@pytest.mark.parametrize(("data", "words"), [(b"\xff", "is not UTF-8"), (b"\0", "contains a NUL"), (b"", "is missing")])
+def test_a_file_that_is_no_source_is_refused(target: str, tmp_path: Path, data: bytes, words: str) -> None:
+    if target == "python":
+        pytest.skip("the interpreter has no sources")
+    x = ones(ti.f32)
+    (file,) = ti.export(scale, tmp_path / f"mine{SUFFIXES[target]}", x, 2.0)
+    file.write_bytes(data)
+    with pytest.raises(ti.TaichiCompilationError, match=words):
+        ti.kernel_from_source(file, like=scale)(x, 3.0)

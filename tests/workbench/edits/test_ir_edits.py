@@ -328,3 +328,11 @@ def test_types_that_the_kernel_lacks(target: str, tmp_path: Path) -> None:
     changed(path, "      global store $ptr_x, $add\n", lines)
     kernel.forget_launchers()
     assert kernel(2.0, x) == 600
+
+
+def test_a_folder_in_place_of_a_text_is_refused(tmp_path: Path) -> None:
+    kernel, x, path = begun("cpu", tmp_path)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(ti.TaichiCompilationError, match=r"scale\.ssa:1: the edited source is a folder"):
+        kernel(2.0, x)

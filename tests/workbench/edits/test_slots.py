@@ -442,7 +442,8 @@ def test_an_edit_for_lavapipe_says_so_and_is_an_edit_elsewhere(target: str, tmp_
 
 @pytest.mark.skipif(sys.platform == "win32" or not hasattr(os, "mkfifo"), reason="modes and pipes of POSIX")
 @pytest.mark.parametrize(
-    "what", ["world folder", "group folder", "world file", "kernel folder", "fifo", "huge", "link"]
+    "what",
+    ["world folder", "group folder", "world file", "kernel folder", "fifo", "huge", "link", "folder", "no target"],
 )
 def test_what_others_can_write_is_not_run(program, tmp_path: Path, what: str) -> None:
     x = np.ones(4, np.float32)
@@ -470,6 +471,14 @@ def test_what_others_can_write_is_not_run(program, tmp_path: Path, what: str) ->
             path.unlink()
             path.symlink_to("/dev/zero")
             words = "no plain file"
+        case "folder":
+            path.unlink()
+            path.mkdir()
+            words = "is a folder"
+        case "no target":
+            path.unlink()
+            path.symlink_to("nothing")
+            words = "is a link to nothing"
     with pytest.raises(ti.TaichiCompilationError, match=words):
         times(x)
     again(edits="fallback")

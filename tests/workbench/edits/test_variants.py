@@ -146,3 +146,24 @@ def test_each_variant_is_merged_for_itself(kernel, target: str, tmp_path: Path) 
     program.scale.use("five")
     assert run(program.scale) == 5
     assert "5.0" in path.read_text()
+
+
+def test_a_rule_in_an_edit_without_a_name_is_refused(kernel, tmp_path: Path) -> None:
+    """It would always run."""
+    path = kernel.edit(2.0, np.ones(8, np.float32))
+    text = path.read_text().replace("args.a * x(i)", "5.0 * x(i)")
+    first, _, rest = text.partition("\n")
+    path.write_text(f"{first}\n// @when x.shape[0] >= 100\n{rest}")
+    with pytest.raises(ti.TaichiCompilationError, match=r":2: `@when` decides when a named variant runs") as error:
+        run(kernel)
+    assert f"@mine{path.suffix}" in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["generated", "edit", "fastest"])
+def test_a_variant_that_could_never_run_is_refused(kernel, name: str) -> None:
+    with pytest.raises(ti.TaichiCompilationError, match=f"`{name}` cannot name a variant"):
+        kernel.edit(2.0, np.ones(8, np.float32), variant=name)
+    path = variant(kernel, "five", "5.0")
+    path.rename(path.with_name(path.name.replace("@five", f"@{name}")))
+    with pytest.raises(ti.TaichiCompilationError, match=rf"@{name}\.\w+:1: `{name}` cannot name a variant"):
+        run(kernel)

@@ -207,6 +207,21 @@ def test_a_better_sum_passes_and_a_worse_one_does_not(target: str) -> None:
     assert not add_up.compare(*args, sweep=False).passed
 
 
+@pytest.mark.one_target
+def test_numbers_that_are_others_in_f64_excuse_none(target: str) -> None:
+    """Nearly all remainders are: they would allow any number from 0 to 7."""
+
+    @ti.kernel
+    def remainders(x: ti.types.ndarray(ti.f32, 1), y: ti.types.ndarray(ti.f32, 1)):
+        for i in x:
+            y[i] = ti.cast(ti.cast(x[i] * 1e8, ti.i32) % 7, ti.f32)
+
+    args = np.random.default_rng(0).random(1000, np.float32), np.zeros(1000, np.float32)
+    edited(remainders, args, "y(i) =", "y(i) = i == 5 ? 2.5f :")
+    found = remainders.compare(*args, sweep=False)
+    assert not found.passed and found.outputs["y"].count == 1, found
+
+
 def test_sizes_that_the_generated_source_does_not_take_are_said(target: str) -> None:
     @ti.kernel
     def copy(x: ti.types.ndarray(ti.i32, 1), y: ti.types.ndarray(ti.i32, 1)):

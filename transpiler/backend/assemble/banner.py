@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from typing import NamedTuple
 
 from ...errors import NOWHERE, SourceLocation, basename
 from ...ir.tasks import Kernel, Task
@@ -20,16 +21,36 @@ WIDEST_VERSION = "shadesmith 00.00.00, "
 """A longer version than any, so that no version decides where a line is wrapped."""
 
 
-def banner(context: EmitContext, printed: list[PrintedTask]) -> list[str]:
-    """Return the comment lines below the first line of a file: its signature if that does not fit there, remarks."""
+class Origin(NamedTuple):
+    """What a kernel's files say of where it comes from.
+
+    behind: its Python line and signature, as they are behind the key in the first line. below: the signature in the
+    lines below, if it does not fit there.
+    """
+
+    behind: str
+    below: list[str]
+
+
+def origin_of(context: EmitContext) -> Origin:
+    """Return where a kernel comes from."""
+    location = context.kernel.location
+    line = "" if location is NOWHERE else f", {basename(location.file)}:{location.line}"
+    entries = sorted(_parameters(context.kernel), key=lambda item: item[0])
+    signature = f"{context.name}({', '.join(entry for _, entry in entries)})"
+    if len(f"// {WIDEST_VERSION}{context.language.target} 01234567{line}: {signature}") <= COLUMNS:
+        return Origin(f"{line}: {signature}", [])
+    return Origin(f"{line}:", wrapped_text(signature, COLUMNS - 3))
+
+
+def banner(context: EmitContext, origin: Origin, printed: list[PrintedTask]) -> list[str]:
+    """Return the comment lines below the first line of a file: the kernel's signature if it is long, remarks."""
     remarks = context.kernel.remarks if printed and printed[0].number == 0 else []
     ordered = sorted({(r.location.file, r.location.line, inert(r.message)) for r in remarks})
-    signature = _signature(context)
-    shown = [] if _fits(context, signature) else wrapped_text(signature, COLUMNS - 3)
-    return [*shown, *(line for *_, message in ordered for line in wrapped_text(message, COLUMNS - 3))]
+    return [*origin.below, *(line for *_, message in ordered for line in wrapped_text(message, COLUMNS - 3))]
 
 
-def first_line(context: EmitContext, source: str) -> str:
+def first_line(context: EmitContext, origin: Origin, source: str) -> str:
     """Return the first line of a file, which says what it is: version, target, key, Python line, signature.
 
     // shadesmith 0.1.0, cuda 3fa1c2d4, wither.py:9: wither(dt: f32)
@@ -37,24 +58,7 @@ def first_line(context: EmitContext, source: str) -> str:
     The key is a digest of the code, whatever the comments say: equal keys mean equal programs. source: all other lines.
     """
     key = sha256(without_comments(source).encode()).hexdigest()[:8]
-    signature = _signature(context)
-    shown = f" {signature}" if _fits(context, signature) else ""
-    return f"// shadesmith {VERSION}, {context.language.target} {key}{_origin(context)}:{shown}"
-
-
-def _origin(context: EmitContext) -> str:
-    location = context.kernel.location
-    return "" if location is NOWHERE else f", {basename(location.file)}:{location.line}"
-
-
-def _signature(context: EmitContext) -> str:
-    entries = sorted(_parameters(context.kernel), key=lambda item: item[0])
-    return f"{context.name}({', '.join(entry for _, entry in entries)})"
-
-
-def _fits(context: EmitContext, signature: str) -> bool:
-    first = f"// {WIDEST_VERSION}{context.language.target} 01234567{_origin(context)}: {signature}"
-    return len(first) <= COLUMNS
+    return f"// shadesmith {VERSION}, {context.language.target} {key}{origin.behind}"
 
 
 def task_title(context: EmitContext, printed: PrintedTask) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+
 from ...ir.functions import Function
 from ...ir.nodes import Statement
 from ...ir.tasks import Kernel, Task, TaskKind
@@ -31,6 +33,9 @@ class EmitContext:
     taken: names that no local variable may have.
     block_dims: the numbers of threads of the kernel's blocks.
     plain: operations that are printed as `v = v + w` (`plain_assignments.py`).
+    language: of the target.
+    in_sections: whether several tasks share a file in sections, of which a compiler takes one at a time.
+    file_per_task: whether each task has a file of its own.
     """
 
     kernel: Kernel
@@ -45,21 +50,14 @@ class EmitContext:
     taken: frozenset[str]
     block_dims: frozenset[int] = frozenset()
     plain: frozenset[Statement] = frozenset()
+    language: Language = field(init=False)
+    in_sections: bool = field(init=False)
+    file_per_task: bool = field(init=False)
 
-    @property
-    def language(self) -> Language:
-        """The language of the target."""
-        return self.target.language
-
-    @property
-    def in_sections(self) -> bool:
-        """Whether several tasks share a file in sections, of which a compiler takes one at a time."""
-        return self.language.file_per_task and self.options.one_file and len(self.kernel.tasks) > 1
-
-    @property
-    def file_per_task(self) -> bool:
-        """Whether each task has a file of its own."""
-        return self.language.file_per_task and not self.in_sections
+    def __post_init__(self) -> None:
+        self.language = self.target.language
+        self.in_sections = self.language.file_per_task and self.options.one_file and len(self.kernel.tasks) > 1
+        self.file_per_task = self.language.file_per_task and not self.in_sections
 
     def block_size(self, task: Task) -> str:
         """Return the name of the constant that is the number of threads in a block."""

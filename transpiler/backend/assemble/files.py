@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
+from types import SimpleNamespace
 from typing import Any
 
 from ...errors import TaichiCompilationError
@@ -32,7 +33,7 @@ from ..print.lines import PrintedBody, fitted, line_map, map_of_lines, wrapped_h
 from ..print.reductions import OWN, helpers_of, loop_with_copies, nest_in_any_order, nest_in_parts
 from ..print.textures import declarations
 from ..print.threads import Threads, is_vectorized, nest, part_pragma, pragma, region_and_loop
-from .banner import banner, first_line, loop_location, python_line, task_title
+from .banner import banner, first_line, loop_location, origin_of, python_line, task_title
 from .context import EmitContext
 from .entries import entry_head, fits_entry, opening
 from .names import headers, member_types, referenced_names
@@ -57,6 +58,8 @@ class FileAssembler:
         referenced: names that the files reference.
         members, results: lines of the structs that each file declares; made once, as `member_types` and `modes` are.
         libraries: what files need of helpers, by the keys of these, which most files of a kernel have in common.
+        constants: declarations of named numbers, by the names, which many files have in common.
+        shared: data of the templates that all files have.
     """
 
     def __init__(self, context: EmitContext, functions: Mapping[Function, PrintedFunction]) -> None:
@@ -71,6 +74,24 @@ class FileAssembler:
         self.modes = self._modes()
         self.all_modes = [*self._rounding(), *self.modes]
         self.libraries: dict[tuple[str, ...], Library] = {}
+        self.constants: dict[tuple[str, ...], list[str]] = {}
+        self.tree_structs = [declaration for tree in layout.trees.values() for declaration in tree.structs]
+        self.origin = origin_of(context)
+        self.shared = self._shared()
+
+    def _shared(self) -> dict[str, Any]:
+        """Return the data of the templates that all files have."""
+        context, layout = self.context, self.layout
+        return {
+            "modes": self.all_modes,
+            "references": layout.references,
+            "members": self.members,
+            "by_pointer": context.by_pointer,
+            "volatile": context.capabilities.volatile_vectors and any(has_vector(p.type) for p in layout.parameters),
+            "row_major": any("mat" in declaration.type for declaration in layout.declarations),
+            "row_major_result": any(has_matrix(type) for type in context.kernel.returns),
+            "results": self.results,
+        }
 
     def file(self, printed: list[PrintedTask], number: int) -> SourceFile:
         """Return the file that contains these tasks."""
@@ -83,12 +104,12 @@ class FileAssembler:
         source = fitted(
             render("{0}/{2}.{1}.j2".format(*self.language.templates, kind), data, context.options.own_templates)
         )
-        source = f"{first_line(context, source)}\n{source}"
+        source = f"{first_line(context, self.origin, source)}\n{source}"
         suffix = f"_{number}" if context.file_per_task and len(context.kernel.tasks) > 1 else ""
         bodies = [
             *(PrintedBody(f.start, f.body, f.function.location) for f in functions),
             *(
-                PrintedBody(t["head"], p.body, loop_location(p.task), len(t["opening"]))
+                PrintedBody(t.head, p.body, loop_location(p.task), len(t.opening))
                 for p, t in zip(printed, tasks, strict=True)
             ),
         ]
@@ -107,49 +128,40 @@ class FileAssembler:
         return SourceFile(f"{context.name}{suffix}.{self.language.suffix}", source, lines)
 
     def _data(
-        self, printed: list[PrintedTask], functions: list[PrintedFunction], tasks: list[dict[str, Any]]
+        self, printed: list[PrintedTask], functions: list[PrintedFunction], tasks: list[SimpleNamespace]
     ) -> dict[str, Any]:
         """Return the data of a file's template, and record the names that the file references."""
         context, layout = self.context, self.layout
         blocks = sorted({p.task.block_dim for p in printed if context.has_block_size(p.task)})
         lanes = {context.lanes(p.task): p.task.lane_loops for p in printed if p.task.lane_loops}
-        used = UsedMemory().with_all([*(f.used for f in functions), *(p.used for p in printed)])
+        parts = [*(f.used for f in functions), *(p.used for p in printed)]
+        used = parts[0] if len(parts) == 1 else UsedMemory().with_all(parts)
         copied = [] if self.language.has_pointers else [array for p in printed for array in p.task.block_sums]
         macros, cell_functions, cell_helpers = definitions(layout.accessors, used, layout.cells, copied)
         helpers = _helpers_of(functions, printed)
-        extensions = self._extensions(self._library([*layout.helpers, *helpers]))
-        library = self._library([*layout.helpers, *cell_helpers, *helpers])
+        own_library = self._library([*layout.helpers, *helpers])
+        library = self._library([*layout.helpers, *cell_helpers, *helpers]) if cell_helpers else own_library
         symbols = Symbols(set(cell_helpers), {*cell_helpers, *self.member_types})
         for other in (*(f.symbols for f in functions), *(p.symbols for p in printed)):
             symbols.add(other)
         self.referenced |= referenced_names(layout, library.names, symbols)
         has_pointers = self.language.has_pointers
         return {
-            "banner": banner(context, printed),
+            **self.shared,
+            "banner": banner(context, self.origin, printed),
             "constants": _constants([] if context.in_sections else blocks, lanes, printed),
             "named_constants": self._named_constants(used),
-            "extensions": extensions,
-            "modes": self.all_modes,
-            "references": layout.references,
-            "members": self.members,
-            "by_pointer": context.by_pointer,
-            "volatile": context.capabilities.volatile_vectors and any(has_vector(p.type) for p in layout.parameters),
-            "row_major": any("mat" in declaration.type for declaration in layout.declarations),
-            "row_major_result": any(has_matrix(type) for type in context.kernel.returns),
+            "extensions": self._extensions(own_library),
             "temporaries": _as_one(padded(self._temporaries(used))),
             "joins_in_order": any(p.reductions.done for p in printed),
-            "results": self.results,
             "textures": [] if has_pointers else declarations(used.textures, layout.usage, layout.textures),
             "headers": headers(self.language, symbols.named | library.identifiers),
             "accessors": macros,
             "cell_functions": cell_functions,
             "helpers": library.source,
-            "structs": [
-                *(layout.structs.declaration(struct) for struct in self._used_structs(functions, printed)),
-                *(declaration for tree in layout.trees.values() for declaration in tree.structs),
-            ],
+            "structs": [*map(layout.structs.declaration, self._used_structs(functions, printed)), *self.tree_structs],
             "structures": [f.structure for f in functions if f.structure],
-            "prototypes": prototypes(functions),
+            "prototypes": prototypes(functions) if functions else [],
             "functions": [{"comment": f.comment, "source": f.source} for f in functions],
             "shared": [] if has_pointers else [line for p in printed for line in p.shared],
             "declarations": list(dict.fromkeys(line for p in printed for line in p.reductions.used_declarations)),
@@ -161,10 +173,14 @@ class FileAssembler:
     def _named_constants(self, used: UsedMemory) -> list[str]:
         """Return the declarations of the numbers that a file uses, in its accessors too."""
         layout, names = self.layout, dict(used.constants)
-        arrays = {**used.arrays, **used.wide}
-        for array in (array for array in arrays if array.shape is not None and array.place is None):
-            names |= dict.fromkeys(layout.constants.extent(array, axis) for axis in range(1, array.ndim))
-        return layout.constants.declarations(self.language, names)
+        for array in {**used.arrays, **used.wide}:
+            if array.ndim > 1 and array.shape is not None and array.place is None:
+                names |= dict.fromkeys(layout.constants.extent(array, axis) for axis in range(1, array.ndim))
+        key = tuple(names)
+        found = self.constants.get(key)
+        if found is None:
+            found = self.constants[key] = layout.constants.declarations(self.language, names)
+        return found
 
     def _temporaries(self, used: UsedMemory) -> list[Declaration]:
         """Return the members of `Temporaries` in a file: all of them, or those that its only task uses."""
@@ -173,6 +189,8 @@ class FileAssembler:
 
     def _used_structs(self, functions: list[PrintedFunction], printed: list[PrintedTask]) -> list[Struct]:
         """Return the structs that are stored or used by functions and tasks, in the order of the kernel."""
+        if not self.layout.structs.names:
+            return []
         seen = [struct for f in functions for struct in f.structs] + [struct for p in printed for struct in p.structs]
         used = set(with_members([*self.layout.structs.stored, *seen]))
         return [struct for struct in self.layout.structs.names if struct in used]
@@ -204,12 +222,9 @@ class FileAssembler:
         types = self.layout.usage.types if self.context.target.exact else ()
         return execution_modes(types, self.context.capabilities.float_controls)
 
-    def _task_data(self, p: PrintedTask) -> dict[str, Any]:
-        """Return the data of a task's template."""
+    def _task_data(self, p: PrintedTask) -> SimpleNamespace:
+        """Return the data of a task's template, as attributes: Jinja tries these before items."""
         context, language, threads = self.context, self.language, p.threads
-        statements = [s for s in p.statements if s.BLOCKS or s.__class__ in NOT_PLAIN]
-        has_loops = any(repeats(s) or self._is_recursive(s) for s in statements)
-        vectorizable = not has_loops and not any(isinstance(s, NOT_VECTORIZED) for s in statements)
         args = language.args_parameters if p.uses_args else []
         parameters, arguments = [*args, *p.parameters], [*(["args"] if args else []), *p.arguments]
         if p.block_sums is not None and p.block_sums.own:
@@ -217,48 +232,60 @@ class FileAssembler:
         call = f"{p.function}({', '.join(arguments)});"
         lanes = [LANES_NOTE] if p.task.as_lanes else []
         block = context.block_size(p.task)
-        simd = threads is not None and _is_simd(p, threads, vectorizable)
+        lines: list[str] = []
+        omp = ""
+        if threads and language.nested_loops:
+            call, lines, omp = self._loops(p, threads, call)
+        return SimpleNamespace(
+            kind=p.task.kind.value,
+            python=python_line(context, p.task),
+            title=task_title(context, p) if len(context.kernel.tasks) > 1 else "",
+            **self._head(p, parameters),
+            entry=p.entry,
+            body="\n".join([INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body]),
+            call=call,
+            attribute="SHORT_VECTORS " if p.task.short_vectors else "",
+            guarded_call=_guarded(threads.count if threads else "1", call),
+            block=block,
+            has_barrier=p.block is not None and p.block.has_barrier,
+            guarded=p.block is None or not (p.task.is_split or p.block.is_full),
+            full_blocks=threads.count if threads and p.block is not None and p.block.is_full else "",
+            tile=" x ".join(map(str, p.task.tile)),
+            tile_size=prod(p.task.tile),
+            iterations=constant_count(threads.extents) if threads else None,
+            ballot=language.warp.ballot if language.warp and p.block is not None and p.block.uses_lanes else "",
+            shared=p.shared,
+            prologue=[*p.prologue, *(threads.declarations if threads else []), *lanes],
+            **_counts(threads),
+            nest=lines,
+            reductions=p.reductions if p.task.reductions else None,
+            block_sums=p.block_sums,
+            unrolled=p.grid.is_unrolled,
+            pragma=omp,
+            strided=p.grid.is_strided,
+            folded=p.grid.is_folded,
+            uses_args=p.uses_args or p.entry_uses_args or (p.reductions.has_parts and bool(p.reductions.printed)),
+        )
+
+    def _loops(self, p: PrintedTask, threads: Threads, call: str) -> tuple[str, list[str], str]:
+        """Return the call of a task's function, the lines of the loops around it, and OpenMP's directive for them."""
+        statements = [s for s in p.statements if s.BLOCKS or s.__class__ in NOT_PLAIN]
+        has_loops = any(repeats(s) or self._is_recursive(s) for s in statements)
+        vectorizable = not has_loops and not any(isinstance(s, NOT_VECTORIZED) for s in statements)
         uneven = self._is_uneven(statements)
-        omp = pragma(p.task, threads, has_loops, uneven, simd)
-        lines = nest(threads, call, simd and " simd " not in omp) if threads else []
-        if p.task.private and threads and (region := region_and_loop(p.task, threads, has_loops, uneven)):
+        if p.task.private and (region := region_and_loop(p.task, threads, has_loops, uneven)):
             call = f"{p.function}({', '.join([OWN, *p.arguments])});"
             lines, omp = loop_with_copies(p.entry_expressions, p.task, *region, nest(threads, call, False)), ""
             p.helpers += helpers_of(p.task)
             p.used = p.used.with_all([p.entry_expressions.used])
-        if p.task.reductions and threads and language.nested_loops:
+        else:
+            simd = _is_simd(p, threads, vectorizable)
+            omp = pragma(p.task, threads, has_loops, uneven, simd)
+            lines = nest(threads, call, simd and " simd " not in omp)
+        if p.task.reductions:
             p.reductions.simd = p.reductions.simd if vectorizable else None
             lines, omp = _nest_with_reductions(p, threads, call, has_loops, uneven), ""
-        return {
-            "kind": p.task.kind.value,
-            "python": python_line(context, p.task),
-            "title": task_title(context, p) if len(context.kernel.tasks) > 1 else "",
-            **self._head(p, parameters),
-            "entry": p.entry,
-            "body": "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body),
-            "call": call,
-            "attribute": "SHORT_VECTORS " if p.task.short_vectors else "",
-            "guarded_call": _guarded(threads.count if threads else "1", call),
-            "block": block,
-            "has_barrier": p.block is not None and p.block.has_barrier,
-            "guarded": p.block is None or not (p.task.is_split or p.block.is_full),
-            "full_blocks": threads.count if threads and p.block is not None and p.block.is_full else "",
-            "tile": " x ".join(map(str, p.task.tile)),
-            "tile_size": prod(p.task.tile),
-            "iterations": constant_count(threads.extents) if threads else None,
-            "ballot": language.warp.ballot if language.warp and p.block is not None and p.block.uses_lanes else "",
-            "shared": p.shared,
-            "prologue": [*p.prologue, *(threads.declarations if threads else []), *lanes],
-            **_counts(threads),
-            "nest": lines,
-            "reductions": p.reductions if p.task.reductions else None,
-            "block_sums": p.block_sums,
-            "unrolled": p.grid.is_unrolled,
-            "pragma": omp,
-            "strided": p.grid.is_strided,
-            "folded": p.grid.is_folded,
-            "uses_args": p.uses_args or p.entry_uses_args or (p.reductions.has_parts and bool(p.reductions.printed)),
-        }
+        return call, lines, omp
 
     def _is_uneven(self, statements: list[Statement]) -> bool:
         """Return whether an iteration may take much longer than others, so that threads take them as they come."""

@@ -43,7 +43,7 @@ def environment(own: tuple[OwnTemplate, ...] = ()) -> Environment:
         return None if found is None else (found.text, found.path, lambda: True)
 
     loaders = [FunctionLoader(find), PrefixLoader({REPLACED.rstrip("/"): plain})] if own else []
-    return Environment(
+    made = Environment(
         loader=ChoiceLoader([*loaders, plain]) if own else plain,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -53,6 +53,9 @@ def environment(own: tuple[OwnTemplate, ...] = ()) -> Environment:
         auto_reload=False,
         bytecode_cache=None if own else _cached_code(),
     )
+    if not own:
+        made.globals.clear()  # `range` and others, which ours do not use, and which Jinja copies for each file
+    return made
 
 
 def _cached_code() -> BytecodeCache:

@@ -5,13 +5,13 @@ In: an `EmitContext`. Out: `PrintedTask`s and `PrintedFunction`s, from which `fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from ...ir.functions import Call, Function, called, reachable
 from ...ir.nodes import Block, Statement
-from ...ir.statements import RECORDS, Array, Rand, Return
+from ...ir.statements import RECORDS, Array, Const, Rand, Return
 from ...ir.tasks import Task
 from ...ir.threads import ThreadIndex, has_full_blocks
 from ...ir.types import Struct, u1, u32
@@ -115,6 +115,10 @@ class PrintedTask:
     memory: Slots
 
 
+Entry = tuple[list[str], Threads | None, Expressions, Reductions]
+"""What an entry has around the call of its function: lines, threads, what the lines use, and what follows the loop."""
+
+
 class TaskPrinter:
     """Prints the tasks and functions of one kernel."""
 
@@ -123,6 +127,8 @@ class TaskPrinter:
         self.scopes: list[Names] = []
         self.accumulators: list[str] = []
         """Parameters of the task that is being printed, for its reductions."""
+        self.entries: dict[tuple[object, ...], tuple[Names, Entry]] = {}
+        """Entries by all that they depend on: many loops over the same indices have equal ones, and serial tasks."""
 
     def local_names(self) -> set[str]:
         """Return the names of all local variables that were printed."""
@@ -140,7 +146,7 @@ class TaskPrinter:
         e = statements.e
         prologue, threads, entry, reductions = self._entry(task, number, names, e.step_names)
         own_names = {*GENERATED, *names, *e.step_names.values()}
-        parameters, arguments = _parameters(task, names, statements, threads, inside)
+        parameters, arguments = _parameters(task, names, statements, threads, _takes_index(inside, kinds))
         parameters += self.accumulators
         by_pointer = "&" if self.language.reference_is_pointer else ""
         arguments += [f"{by_pointer}{name}" for name in reductions.arguments]
@@ -173,7 +179,7 @@ class TaskPrinter:
             shared_names=statements.names.given & (self.scopes[-1].given - own_names),
             uses_args=e.uses_args,
             entry_uses_args=entry.uses_args,
-            used=e.used.with_all([entry.used]),
+            used=e.used.with_all([entry.used]) if entry.used else e.used,
             structs=[*e.structs_used, *entry.structs_used],
             helpers=[
                 *e.helpers,
@@ -284,12 +290,21 @@ class TaskPrinter:
         name = printer.names.declare(bound_name("end", names[-1]))
         return LaneForm(size, names[-1], first, name, [*parameters, f"int {name}"])
 
-    def _entry(
-        self, task: Task, number: int, names: list[str], steps: dict[tuple[Statement, int], str]
-    ) -> tuple[list[str], Threads | None, Expressions, Reductions]:
-        """Print what the entry computes before its loop; return the lines, the threads, what the lines use,
-        and what follows the loop.
-        """
+    def _entry(self, task: Task, number: int, names: list[str], steps: dict[tuple[Statement, int], str]) -> Entry:
+        """Print what the entry computes before its loop, unless that of an earlier task is equal."""
+        key = None if self.context.layout.usage.sites else _known_entry(task, names)
+        if key is None:
+            return self._new_entry(task, number, names, steps)
+        found = self.entries.get(key)
+        if found is None:
+            entry = self._new_entry(task, number, names, steps)
+            self.entries[key] = self.scopes[-1], entry
+            return entry
+        self.scopes.append(found[0])
+        return found[1]
+
+    def _new_entry(self, task: Task, number: int, names: list[str], steps: dict[tuple[Statement, int], str]) -> Entry:
+        """Print what the entry computes before its loop."""
         context = self.context
         bounds = [*task.loop.starts, *task.loop.ends, *task.loop.steps] if task.loop is not None else []
         roots: list[tuple[Block, list[Statement]]] = [(task.prologue, bounds), (task.join, []), (task.epilogue, [])]
@@ -323,8 +338,26 @@ class TaskPrinter:
         return [INDENT * line.depth + line.text for line in printer.lines], threads, printer.e, reductions
 
 
+def _known_entry(task: Task, names: list[str]) -> tuple[object, ...] | None:
+    """Return all that the entry of a plain task depends on, whose loop has constant bounds; None for other tasks."""
+    loop = task.loop
+    bounds = [] if loop is None else [*loop.starts, *loop.ends, *loop.steps]
+    if [value for value in (*task.prologue.statements, *bounds) if value.__class__ is not Const or value.remarks]:
+        return None
+    if task.reductions or task.synchronizes or task.private or task.block_sums or task.lane_loops:
+        return None
+    numbers = [(bound.value, bound.type, bound.origin) for bound in bounds]  # type: ignore[attr-defined]
+    return () if loop is None else (*names, loop.order, loop.exact_ends, *numbers)
+
+
 TAKE_INDEX = frozenset({Rand, *RECORDS})
 """Statements that need the number of the iteration."""
+
+
+def _takes_index(inside: list[Statement], kinds: set[type[Statement]]) -> bool:
+    """Return whether some of these statements, whose classes are `kinds`, need the number of the iteration."""
+    has_threads = ThreadIndex in kinds and any(s.__class__ is ThreadIndex and s.kind == "global" for s in inside)
+    return has_threads or not kinds.isdisjoint(TAKE_INDEX)
 
 
 def _parameters(
@@ -332,14 +365,13 @@ def _parameters(
     names: list[str],
     statements: Statements,
     threads: Threads | None,
-    inside: Sequence[Statement],
+    takes_index: bool,
 ) -> tuple[list[str], list[str]]:
     """Return the parameters of a task's function but `args`, and the arguments of its call.
 
-    inside: the statements of the body, and of the functions that it calls.
+    takes_index: whether the body, or a function that it calls, needs the number of the iteration.
     """
     e, loop = statements.e, task.loop
-    takes_index = any(s.__class__ in TAKE_INDEX or (s.__class__ is ThreadIndex and s.kind == "global") for s in inside)
     unsigned = e.name_of_type(u32) if takes_index and loop is not None else ""
     used = [k for k in range(len(names)) if loop is not None and (loop, k) in e.indices_used]
     parameters = [f"int {names[k]}" for k in used] + ([f"{unsigned} {e.index}"] if takes_index and threads else [])

@@ -93,6 +93,11 @@ class UsedMemory:
     passed: dict[str, None] = field(default_factory=dict)
     """Macros of arrays that are parameters of functions."""
 
+    def __bool__(self) -> bool:
+        """Return whether it accesses anything."""
+        arrays = self.arrays or self.wide or self.flat or self.wide_flat or self.inside or self.passed
+        return bool(arrays or self.cells or self.textures or self.constants or self.temporaries)
+
     def add(self, pointer: GlobalPtr) -> None:
         """Record an access of an element, or of several neighbours."""
         if pointer.lanes == 1:

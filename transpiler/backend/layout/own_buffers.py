@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from itertools import islice
 
 from ...ir.statements import Temporary
@@ -49,7 +48,8 @@ class TemporaryBuffer:
         for temporary in sorted(used, key=self.offsets.__getitem__):
             offset, member = self.offsets[temporary], self.declared[temporary]
             is_next = offset == aligned(end, alignment_bytes(temporary.type))
-            chosen.append(member if is_next else replace(member, type=f"layout(offset = {offset}) {member.type}"))
+            placed = member.type if is_next else f"layout(offset = {offset}) {member.type}"
+            chosen.append(Declaration(placed, member.name, member.note))
             end = offset + temporary.type.size_bytes * temporary.count
         return chosen or [*islice(self.declared.values(), 1)]
 

@@ -68,12 +68,12 @@ from ..languages.common.syntax import (
 )
 from ..languages.common.syntax_forms import EQUAL, INFIX, OR, PRIMARY, TERNARY, UNARY, Rendered, Syntax
 from ..languages.common.target import Target
-from ..languages.common.tensors import is_native, is_short_vector, is_small, pointed_element, zero_of
+from ..languages.common.tensors import is_native, is_short_vector, literal_of, narrows, pointed_element, zero_of
 from ..layout.accessors import UsedMemory, passed_accessor
 from ..layout.args_members import WIDENED
 from ..layout.layout import Layout
 from ..layout.signatures import Signature
-from . import wrapping
+from . import conversions, wrapping
 
 WRAPPED = frozenset(WRAPPING.values())
 LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
@@ -186,33 +186,12 @@ class Expressions:
     def lvalue(self, pointer: Statement) -> str:
         """Return the lvalue of memory or of a local variable."""
         match pointer:
+            case GlobalPtr():
+                return self._element_of_array(pointer)
             case Alloca():
                 name = self.rendered[pointer].source
                 self.variables_used.add(name)
                 return name
-            case GlobalPtr(array=Array(is_shared=True) as array, indices=indices):
-                self.used.arrays[array] = None
-                return f"{self.layout.accessors.names[array]}{''.join(f'[{self.of(i).source}]' for i in indices)}"
-            case GlobalPtr(array=array, cell=Statement()):
-                self.used.inside[array] = None
-                self.uses_args = True
-                name, _ = self.layout.accessors.inside[array]
-                return f"{name}({', '.join(self.of(operand).source for operand in address_operands(pointer))})"
-            case GlobalPtr(array=array, indices=indices) if array in self.passed:
-                name = self.passed[array]
-                self.used.passed[passed_accessor(array, name, self.layout.memory)] = None
-                self.used.constants |= dict.fromkeys(
-                    self.layout.constants.extent(array, axis) for axis in range(1, array.ndim) if array.shape
-                )
-                sources = wrapping.wide_sums(self.language, indices, self.of, self.parameters, self.innermost)
-                return f"{name}({', '.join(sources)})"
-            case GlobalPtr(array=array, indices=indices):
-                self.used.add(pointer)
-                self.uses_args = True
-                if array.place is not None and (pool := pool_above(array.place)) is not None:
-                    self.used.cells["number", pool] = None
-                sources = wrapping.wide_sums(self.language, indices, self.of, self.parameters, self.innermost)
-                return f"{self.layout.accessors.name_of(pointer)}({', '.join(sources)})"
             case GlobalTemporary(temporary=temporary):
                 return self.temporary(temporary)
             case Reference():
@@ -229,6 +208,32 @@ class Expressions:
                     return f"{self.parameter_of(origin)}->{name}"
                 return f"{self.lvalue(origin)}.{name}"
         raise InternalError(f"emit: a {type(pointer).__name__} is no lvalue")
+
+    def _element_of_array(self, pointer: GlobalPtr) -> str:
+        """Return the lvalue of an element of an array."""
+        array, used = pointer.array, self.used
+        if array.is_shared:
+            used.arrays[array] = None
+            return f"{self.layout.accessors.names[array]}{''.join(f'[{self.of(i).source}]' for i in pointer.indices)}"
+        if pointer.cell is not None:
+            used.inside[array] = None
+            self.uses_args = True
+            name, _ = self.layout.accessors.inside[array]
+            return f"{name}({', '.join(self.of(operand).source for operand in address_operands(pointer))})"
+        if array in self.passed:
+            name = self.passed[array]
+            used.passed[passed_accessor(array, name, self.layout.memory)] = None
+            used.constants |= dict.fromkeys(
+                self.layout.constants.extent(array, axis) for axis in range(1, array.ndim) if array.shape
+            )
+        else:
+            name = self.layout.accessors.name_of(pointer)
+            used.add(pointer)
+            self.uses_args = True
+            if array.place is not None and (pool := pool_above(array.place)) is not None:
+                used.cells["number", pool] = None
+        sources = wrapping.wide_sums(self.language, pointer.indices, self.of, self.parameters, self.innermost)
+        return f"{name}({', '.join(sources)})"
 
     def temporary(self, temporary: Temporary) -> str:
         """Return the lvalue of a value that crosses tasks."""
@@ -273,6 +278,8 @@ class Expressions:
         Shared memory of a block has values in their register form.
         """
         base = pointer
+        if base.__class__ is GlobalPtr:
+            return not base.array.is_shared
         if isinstance(base, MatrixPtr):
             base = base.origin
         if isinstance(base, StructPtr):
@@ -282,7 +289,7 @@ class Expressions:
     def loaded(self, lvalue: str, kind: Type | None) -> Rendered:
         """Render the value that is read from an lvalue in memory."""
         assert kind is not None
-        if isinstance(kind, Struct):
+        if isinstance(kind, Struct) or stored_type(self.language, kind) is kind:
             return Rendered(lvalue)
         syntax = load_syntax(self.language, kind)
         self.use(syntax)
@@ -329,17 +336,22 @@ class Expressions:
         assert value.type is not None
         if isinstance(value.type, Struct):
             return self.of(value).source
-        syntax = store_syntax(self.language, value.type)
-        return self.assigned(value) if syntax.template == "{0}" else self.formatted(syntax, value).source
+        if stored_type(self.language, value.type) is value.type:
+            return self.assigned(value)
+        return self.formatted(store_syntax(self.language, value.type), value).source
 
     def assigned(self, value: Statement) -> str:
         """Return the source behind `name =` or `return`; in C++ a literal needs no type there."""
-        rendered = self.of(value)
+        rendered = conversions.assigned(self.language, value, self.of(value), self.of)
         return rendered.bare if rendered.bare and self.language.has_operators else rendered.assigned
+
+    def template_of(self, value: Statement) -> str:
+        """Return the template by which a value is printed, "" for a name."""
+        return self.of(value).template
 
     def second_operand(self, operation: Operation) -> str:
         """Return what is behind the operator of `target op= value`."""
-        value = unconverted(self.language, operation.operands[1], lambda operand: self.of(operand).template)
+        value = unconverted(self.language, operation.operands[1], self.template_of)
         operand = self.wrapping_operand(value if isinstance(operation.type, Scalar) else operation.operands[1])
         if operation.op not in WRAPPED or not isinstance(operation.type, Scalar):
             return operand.source
@@ -347,7 +359,7 @@ class Expressions:
 
     def wrapping_operand(self, value: Statement) -> wrapping.Operand:
         """Return a value as an operand of a sum that may wrap."""
-        rendered = self.of(value)
+        rendered = conversions.assigned(self.language, value, self.of(value), self.of)
         return wrapping.Operand(value, rendered.source, rendered.precedence, rendered.unsigned)
 
     def negated(self, condition: Statement) -> str:
@@ -401,7 +413,10 @@ def _const(e: Expressions, value: Const) -> Rendered:
         parts: list[Statement] = [Const(o.number, o, type=o.type) for o in origin.operands]
         if origin.op == CAST:
             return e.formatted(cast_syntax(e.language, Cast(parts[0], type=kind)), parts[0])
-        return e.formatted(operation_syntax(e.language, Operation(origin.op, parts, type=kind)), *parts)
+        operation = Operation(origin.op, parts, type=kind)
+        return e.formatted(
+            operation_syntax(e.language, operation), *printed_operands(e.language, operation, e.template_of)
+        )
     syntax = constant_syntax(e.language, value)
     e.use(syntax)
     return Rendered(syntax.template, syntax.precedence)
@@ -468,7 +483,7 @@ def _operation(e: Expressions, value: Operation) -> Rendered:
     syntax = operation_syntax(e.language, value, e.target.exact)
     if value.op in ("add", "sub", "mul") and value.type == i64 and e.language.has_pointers:
         return e.formatted(syntax, *wrapping.widened_by_other(e.language, value, e.of))
-    return e.formatted(syntax, *printed_operands(e.language, value, lambda operand: e.of(operand).template))
+    return e.formatted(syntax, *printed_operands(e.language, value, e.template_of))
 
 
 def _wrapping(e: Expressions, value: Operation, kind: Scalar) -> Rendered:
@@ -495,7 +510,12 @@ def _init(e: Expressions, value: MatrixInit) -> Rendered:
         is_short = is_short_vector(kind) and (isinstance(first, Const) or e.of(first).source.isidentifier())
         if not (language.has_pointers and is_short):
             return e.formatted(splat_syntax(language, kind), first)
-    rendered = e.formatted(init_syntax(language, kind), *constructor_operands(language, value))
+    if narrows(language, kind.element):
+        e.name_of_type(kind)
+        texts = [conversions.in_braces(language, element, e.of, e.name_of_type) for element in value.elements]
+        literal, bare = literal_of(language, kind, texts)
+        return Rendered(literal, bare=bare)
+    rendered = e.formatted(init_syntax(language, kind), *constructor_operands(language, value, e.template_of))
     if not is_native(language, kind):
         return rendered
 
@@ -514,8 +534,8 @@ def _list_init(e: Expressions, value: ListInit) -> Rendered:
     is_nested = e.language.has_braces and is_constant_array(value)
     texts = [e.of(item).initializer if is_nested else e.of(item).source for item in value.items]
     name = e.name_of_type(value.type)
-    if e.language.braces_refuse_narrowing and isinstance(value.type, Scalar) and is_small(value.type):
-        texts = [f"({name}){e.operand(item, UNARY)}" for item in value.items]
+    if narrows(e.language, value.type):
+        texts = [conversions.in_braces(e.language, item, e.of, e.name_of_type) for item in value.items]
     values = ", ".join(texts)
     return Rendered(f"{{{values}}}" if e.language.has_braces else f"{name}[{len(texts)}]({values})")
 
@@ -532,10 +552,8 @@ def _struct_init(e: Expressions, value: StructInit) -> Rendered:
     for member, (_, kind) in zip(value.values, value.type.members, strict=True):
         if structs.as_bytes(value.type, kind):
             texts.append(e.to_memory(member))
-        elif e.language.braces_refuse_narrowing and isinstance(kind, Scalar) and is_small(kind):
-            texts.append(f"({e.name_of_type(kind)}){e.operand(member, UNARY)}")  # braces do not narrow in C++
         else:
-            texts.append(e.of(member).source)
+            texts.append(conversions.in_braces(e.language, member, e.of, e.name_of_type))
     return _literal(e, *structs.init(value.type, texts))
 
 

@@ -248,7 +248,6 @@ WORDS = _Found[str](str)
 VALUES = _Found[str | float](_name_or_value)
 
 
-@lru_cache(maxsize=4096)
 def _continues(line: str) -> bool:
     """Return whether the statement that starts in this line goes on in the next."""
     count = line.count

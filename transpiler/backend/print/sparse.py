@@ -86,7 +86,7 @@ def _index(e: Expressions, value: CellIndex) -> Rendered:
 
 def purpose_of(task: Task, kernel: Kernel) -> str:
     """Return the end of the title of a serial task that only updates counters of pools, "" for other tasks."""
-    stored = [s.pointer for s in walk(task.body) if isinstance(s, GlobalStore)]
+    stored = [s.pointer for s in walk(task.body) if s.__class__ is GlobalStore]
     arrays = [pointer.array for pointer in stored if isinstance(pointer, GlobalPtr)]
     if not arrays or len(arrays) < len(stored) or not all(array.role in COUNTERS for array in arrays):
         return ""

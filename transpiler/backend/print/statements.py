@@ -36,6 +36,7 @@ from ..languages.common.one_line import COLUMNS, INDENT
 from ..languages.common.syntax import Syntax, operation_syntax, type_name
 from ..languages.common.syntax_forms import Rendered
 from ..languages.common.target import Target
+from .conversions import assigned
 from .expressions import Expressions, result_of
 from .line_comments import adjoint_comment, inert, python_comment, remarks_above
 from .lines import Line, wrapped, wrapped_comment
@@ -292,6 +293,7 @@ class Statements:
             declared = f"{'const ' if is_constant_array(value) else ''}{kind} {name}[{len(value.items)}]"
             self.emit(f"{declared} = {rendered.initializer};", value.location)
         else:
+            rendered = assigned(self.e.language, value, rendered, self.e.of)
             self.declare_value(kind, name, rendered.initializer, value.location)
             if isinstance(value, GlobalLoad) and value.name is None and value.copies > 1 and self.prints_remarks:
                 self._append_remark("read once (common_subexpressions)")
@@ -389,9 +391,7 @@ def _alloca(p: Statements, alloca: Alloca) -> None:
     if alloca.per_thread:
         p.emit(p.declare_per_thread(p, alloca, name))
         return
-    start = ""
-    if alloca not in p.placement.set_by_branches:
-        start = f" = {p.e.zero(alloca.type).initializer}"
+    start = "" if alloca in p.placement.set_by_branches else f" = {p.e.zero(alloca.type).initializer}"
     p.emit(f"{p.e.name_of_type(alloca.type)} {name}{start};")
 
 
@@ -405,7 +405,7 @@ def _local_store(p: Statements, store: LocalStore) -> None:
             p.e.rendered[store.pointer] = Rendered(name)
             p.emit(_declared_array(p, store.pointer, name), store.location)
             return
-        rendered = p.e.of(store.value)
+        rendered = assigned(p.e.language, store.value, p.e.of(store.value), p.e.of)
         p.declare_value(p.e.name_of_type(store.pointer.type), name, rendered.initializer, store.location)
         p.e.rendered[store.pointer] = Rendered(name)
         return

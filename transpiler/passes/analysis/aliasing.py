@@ -29,7 +29,7 @@ Split = tuple[Statement | None, int]
 
 def underlying_object(pointer: Statement) -> MemoryObject | None:
     """Return the array or temporary a pointer points into, None for a local variable."""
-    base = base_pointer(pointer)
+    base = pointer if pointer.__class__ is GlobalPtr else base_pointer(pointer)
     if isinstance(base, GlobalPtr):
         return base.array
     return base.temporary if isinstance(base, GlobalTemporary) else None

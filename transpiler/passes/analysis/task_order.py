@@ -7,13 +7,30 @@ from collections.abc import Iterable
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Statement, walk
 from ...ir.sparse import TREE_STATEMENTS
-from ...ir.statements import Array, AtomicOp, GlobalLoad, GlobalStore, If, IfExp, LocalLoad, LocalStore
+from ...ir.statements import (
+    Array,
+    AtomicOp,
+    Const,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalStore,
+    GlobalTemporary,
+    If,
+    IfExp,
+    LocalLoad,
+    LocalStore,
+    LoopIndex,
+    Operation,
+)
 from ...ir.tasks import Task
 from ...lazy_dataclasses import dataclass
 from .aliasing import MemoryObject, underlying_object
 
 MOVABLE = (GlobalLoad, GlobalStore, AtomicOp, LocalLoad, LocalStore, If, IfExp)
 """Statements with effects that may run in another task: no loops, which may take long, and no output."""
+ACCESSES = frozenset({Call, GlobalLoad, GlobalStore, AtomicOp})
+SILENT = frozenset({Const, GlobalLoad, GlobalPtr, GlobalTemporary, LoopIndex, LocalLoad, Operation})
+"""Statements that may run anywhere in a task, and before or after others that write nothing that they read."""
 
 
 @dataclass(slots=True)
@@ -30,30 +47,36 @@ class Memory:
 
 def overlap(some: Iterable[MemoryObject], others: Iterable[MemoryObject]) -> bool:
     """Return whether an object of `some` may share memory with one of `others`."""
-    others = set(others)
-    may_alias = any(isinstance(one, Array) and one.may_alias for one in others)
-    return any(one in others or (may_alias and isinstance(one, Array) and one.may_alias) for one in some)
+    some, others = set(some), set(others)
+    if not some.isdisjoint(others):
+        return True
+    return any(map(_may_alias, others)) and any(map(_may_alias, some))
+
+
+def _may_alias(one: MemoryObject) -> bool:
+    return isinstance(one, Array) and one.may_alias
 
 
 def memory_of(*blocks: Block) -> Memory:
     """Return what blocks read and write, also through the functions that they call."""
     found = Memory(set(), set())
     for block in blocks:
-        for statement in walk(block):
+        for statement in [statement for statement in walk(block) if statement.__class__ in ACCESSES]:
             if isinstance(statement, Call):
                 found.reads |= statement.function.reads
                 found.writes |= statement.function.writes
-            elif isinstance(statement, (GlobalLoad, GlobalStore, AtomicOp)):
-                target = underlying_object(statement.pointer)
-                if target is not None and not isinstance(statement, GlobalStore):
+            elif (target := underlying_object(statement.pointer)) is not None:  # type: ignore[attr-defined]
+                if statement.__class__ is not GlobalStore:
                     found.reads.add(target)
-                if target is not None and not isinstance(statement, GlobalLoad):
+                if statement.__class__ is not GlobalLoad:
                     found.writes.add(target)
     return found
 
 
 def is_movable(statement: Statement) -> bool:
     """Return whether a statement of a serial task may run in another task."""
+    if statement.__class__ in SILENT:
+        return True
     if isinstance(statement, Call):
         return not statement.function.is_ordered
     if isinstance(statement, TREE_STATEMENTS):
@@ -66,7 +89,8 @@ def may_be_crossed(task: Task) -> bool:
 
     The task neither fails nor prints, and reads no counter of a sparse tree.
     """
-    return all(_may_be_crossed(statement) for root in task.roots() for statement in walk(root))
+    found = [statement for root in task.roots() for statement in walk(root) if statement.__class__ not in SILENT]
+    return all(map(_may_be_crossed, found))
 
 
 def _may_be_crossed(statement: Statement) -> bool:

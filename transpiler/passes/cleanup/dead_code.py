@@ -65,6 +65,8 @@ class _Sweep:
             self.drops_reads = True
 
     def block(self, block: Block) -> None:
+        if not block.statements and block.result is None:
+            return
         remaining: list[Statement] = []
         used, readers = self.used, READERS
         if block.result is not None:

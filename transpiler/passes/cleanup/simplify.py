@@ -394,9 +394,8 @@ def _sub(rewriter: Rewriter, operation: Operation) -> Statement | None:
 
 
 def _is_narrow(operation: Operation) -> bool:
-    """Return whether an integer has 8 or 16 bits: compilers find negations in other words, and do not wrap them."""
-    type = operation.type
-    return isinstance(type, Scalar) and type.kind == "int" and type.bits < 32
+    """Return whether a negation needs an operation of its own: compilers find it in others, and do not wrap it."""
+    return isinstance(operation.type, Scalar) and operation.type.is_narrow_int
 
 
 def _is_negative(value: Statement) -> bool:
@@ -435,6 +434,24 @@ def _by_one(rewriter: Rewriter, operation: Operation) -> Statement | None:
 
 def _shift(rewriter: Rewriter, operation: Operation) -> Statement | None:
     return operation.operands[0] if _is_number(operation.operands[1], 0) else None
+
+
+def _bit_or(rewriter: Rewriter, operation: Operation) -> Statement | None:
+    """x | 0, x ^ 0."""
+    a, b = operation.operands
+    return a if _is_number(b, 0) else b if _is_number(a, 0) else None
+
+
+def _bit_and(rewriter: Rewriter, operation: Operation) -> Statement | None:
+    """x & 0; x & -1, with the type's greatest number in place of -1 if that is unsigned."""
+    a, b = operation.operands
+    ones = -1 if element_of(a.type or u1).is_signed else (1 << element_of(a.type or u1).bits) - 1
+    for number, other in ((a, b), (b, a)):
+        if _is_number(number, 0):
+            return number
+        if _is_number(number, ones):
+            return other
+    return None
 
 
 def _twice(rewriter: Rewriter, operation: Operation) -> Statement | None:
@@ -503,6 +520,9 @@ IDENTITIES: dict[str, Callable[[Rewriter, Operation], Statement | None]] = {
     "div": _by_one,
     "floordiv": _by_one,
     "pow": _by_one,
+    "bit_or": _bit_or,
+    "bit_xor": _bit_or,
+    "bit_and": _bit_and,
     "shl": _shift,
     "sar": _shift,
     "shr": _shift,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ...ir.nodes import Block, Statement, operands, walk
+from ...ir.nodes import Block, Statement, operands
 from ...ir.statements import Assert, Const, IndexCheck, LoopIndex, Notice, Operation, RangeFor, is_const, scalar_type
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, Type, element_of, u1
@@ -26,7 +26,8 @@ from ..rewrite import DROPPED, Rewriter, Rule
 def ranges(kernel: Kernel, context: PassContext) -> bool:
     """Replace divisions of non-negative numbers by plain ones, and fold tests with a known outcome."""
     kinds = (Operation, IndexCheck)
-    if not any(map(_may_be_simpler, [s for root in kernel.roots() for s in walk(root) if s.__class__ in kinds])):
+    found = [s for block in context.blocks(kernel) for s in block.statements if s.__class__ in kinds]
+    if not any(map(_may_be_simpler, found)):
         return False
     rules = {Operation: _operation, Assert: _assert, Notice: _notice, IndexCheck: _index_check}
     rewriter = _Reduction(rules, stored_ranges(kernel))

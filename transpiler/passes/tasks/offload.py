@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from itertools import chain
 
 from ...ir.functions import Call, calls
-from ...ir.nodes import READERS, Block, Effect, Statement, blocks, clone, has_effect, operands, walk_blocks
+from ...ir.nodes import READERS, Block, Effect, Statement, blocks, clone, has_effect, walk_blocks
 from ...ir.statements import (
     Alloca,
     GlobalLoad,
@@ -49,6 +49,9 @@ def offload(kernel: Kernel, context: PassContext) -> bool:
 
 Group = list[Statement]
 """Consecutive top-level statements of one task: a parallel loop alone, or serial ones."""
+
+
+POINTERS = frozenset({GlobalPtr, MatrixPtr, StructPtr})
 
 
 def becomes_task(statement: Statement) -> bool:
@@ -108,23 +111,27 @@ class _Offload:
 
     def split(self) -> None:
         """Split the body into groups. Pure values do not separate two serial groups."""
-        for statement in self.kernel.body.statements:
-            if becomes_task(statement) or not self.groups or becomes_task(self.groups[-1][0]):
+        is_open = False  # the last group takes further statements
+        for position, statement in enumerate(self.kernel.body.statements):
+            is_loop = statement.__class__ is RangeFor and becomes_task(statement)
+            if is_loop or not is_open:
                 self.groups.append([statement])
             else:
                 self.groups[-1].append(statement)
+            is_open = not is_loop
             self.group_of[statement] = len(self.groups) - 1
-            self.order[statement] = len(self.order)
+            self.order[statement] = position
 
     def find_copied(self) -> None:
         """Find the values that each task computes again: uniform ones, and pointers."""
         for statement in self.kernel.body.statements:
-            if isinstance(statement, (GlobalPtr, MatrixPtr, StructPtr)) or (
-                not isinstance(statement, Alloca)
+            kind = statement.__class__
+            if kind in POINTERS or (
+                kind is not Alloca
                 and statement.type is not None
                 and not has_effect(statement, Effect.READ | Effect.WRITE | Effect.CONTROL)
                 and not _calls(statement)  # each thread would repeat the call, which may take long
-                and all(operand in self.copied for operand in self.outer_operands(statement))
+                and self.copied.issuperset(self.outer_operands(statement))
             ):
                 self.copied.add(statement)
 
@@ -144,8 +151,10 @@ class _Offload:
                     pending.extend(self.outer_operands(value))
         taken: set[str] = set()
         for statement in self.kernel.body.statements:
-            crosses = used_in.get(statement, set()) - {self.group_of[statement]}
-            if crosses and statement not in self.copied and statement.type is not None:
+            users = used_in.get(statement)
+            if not users or statement in self.copied or statement.type is None:
+                continue
+            if users != {self.group_of[statement]}:
                 name = _unique_name(statement.name or "value", taken)
                 self.temporaries[statement] = Temporary(name, statement.type)
 
@@ -184,9 +193,10 @@ class _Offload:
 
     def outer_operands(self, statement: Statement) -> list[Statement]:
         """Return the operands of a statement, and the top-level values that statements inside it read."""
-        if not statement.BLOCKS:
-            return operands(statement)
-        return [*operands(statement), *(value for block in blocks(statement) for value in self.read_in(block))]
+        found = READERS[statement.__class__](statement)
+        if statement.BLOCKS:
+            found += [value for block in blocks(statement) for value in self.read_in(block)]
+        return found
 
     def read_in(self, block: Block) -> list[Statement]:
         """Return the top-level values that statements in `block` or inside them read, each once, in no order."""
@@ -201,9 +211,9 @@ class _Offload:
             return
         rewriter.mapping = dict(draft.mapping)
         imports, body = Block(draft.imports), draft.task.body
-        rewriter.block(draft.task.prologue)
-        rewriter.block(imports)
-        rewriter.block(body)
+        for block in (draft.task.prologue, imports, body):
+            if block.statements:
+                rewriter.block(block)
         body.statements = imports.statements + body.statements
 
     def drop_variable(self, rewriter: Rewriter, alloca: Statement) -> Statement | None:
@@ -217,10 +227,10 @@ class _Offload:
         imported: list[Statement] = []
         mapping: dict[Statement, Statement] = {}
         needed: set[Statement] = set()
-        pending = list(set(values))
+        pending, defined = list(set(values)), self.group_of
         while pending:
             value = pending.pop()
-            if value not in needed and self.is_from_outside(value, index):
+            if value in defined and value not in needed and self.is_from_outside(value, index):
                 needed.add(value)
                 if value in self.copied:
                     pending += self.outer_operands(value)
@@ -237,9 +247,7 @@ class _Offload:
         return imported, mapping
 
     def is_from_outside(self, value: Statement, index: int) -> bool:
-        """Return whether `value` is defined at top level and task `index` has to import it."""
-        if value not in self.group_of:
-            return False
+        """Return whether task `index` has to import `value`, which is defined at top level."""
         is_own = self.group_of[value] == index and not becomes_task(self.groups[index][0])
         return not is_own or (isinstance(value, Alloca) and value in self.temporaries)
 
@@ -309,5 +317,7 @@ def _unique_name(name: str, taken: set[str]) -> str:
 
 def _has_outcome(body: Block) -> bool:
     """Return whether a serial task has an effect outside itself."""
-    inside = (statement for block in walk_blocks(body) for statement in block.statements)
-    return any(s.EFFECT & Effect.WRITE and not isinstance(s, LocalStore) for s in inside)
+    for block in walk_blocks(body):
+        if [s for s in block.statements if s.EFFECT & Effect.WRITE and s.__class__ is not LocalStore]:
+            return True
+    return False

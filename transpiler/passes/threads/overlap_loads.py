@@ -38,16 +38,19 @@ def _overlaps(task: Task) -> bool:
     if task.loop is None or task.reductions or task.block_sums or task.loop.cells is not None:
         return False
     statements = list(islice(reachable(task.body), MOST_STATEMENTS + 1))
-    if len(statements) > MOST_STATEMENTS or any(_is_excluded(statement) for statement in statements):
+    if len(statements) > MOST_STATEMENTS or any(map(_is_excluded, statements)):
         return False
     stored = {_array(s) for s in statements if isinstance(s, GlobalStore)}
     loads = [s for s in statements if isinstance(s, GlobalLoad)]
     return bool(stored) and None not in stored and all(_may_overlap(load, stored, task) for load in loads)
 
 
+EXCLUDED = frozenset({*RECORDS, Rand, AtomicOp})
+
+
 def _is_excluded(statement: Statement) -> bool:
-    excluded = (*RECORDS, Rand, AtomicOp)
-    return isinstance(statement, excluded) or repeats(statement) or bool(statement.EFFECT & Effect.FENCE)
+    is_loop = bool(statement.BLOCKS) and repeats(statement)
+    return statement.__class__ in EXCLUDED or is_loop or bool(statement.EFFECT & Effect.FENCE)
 
 
 def _array(access: GlobalLoad | GlobalStore) -> Array | None:

@@ -83,15 +83,22 @@ class Names:
         name = legal(name)
         if name in self.reserved:
             name = f"{name}_" if not name.endswith("_") else f"{name}1"
-        names = [name] if derived is None else self._all_names(name, derived)
+        if derived is None and name not in self.used and name not in self.reserved:
+            self._reserve(name)  # most
+            return name
+        names = self._all_names(name, derived)
         if [one for one in names if not self.is_free(one)]:
             names = self._numbered(name.rstrip("_"), derived)
         for declared in names:
-            self.used[declared] = 1
-            self.given.add(declared)
-            self.history.append(declared)
-            self.scopes[-1].append(declared)
+            self._reserve(declared)
         return names[0]
+
+    def _reserve(self, name: str) -> None:
+        """Record a name of the current scope."""
+        self.used[name] = 1
+        self.given.add(name)
+        self.history.append(name)
+        self.scopes[-1].append(name)
 
     def _numbered(self, stem: str, derived: Callable[[str], Sequence[str]] | None) -> list[str]:
         """Return the first free of `stem_1`, `stem_2`, ..., and the names derived from it."""

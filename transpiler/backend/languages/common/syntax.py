@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from ....ir.nodes import Statement
+from ....ir.origins import Origin
 from ....ir.statements import (
     Cast,
     Const,
@@ -71,6 +72,7 @@ __all__ = [
     "load_syntax",
     "operation_syntax",
     "printed_operands",
+    "promoted",
     "splat_syntax",
     "store_syntax",
     "storage_helpers",
@@ -93,8 +95,9 @@ def type_helpers(language: Language, type: Type) -> tuple[str, ...]:
 
 def stored_type(language: Language, type: Type) -> Type:
     """Return the type that stores `type` in memory: GLSL has no bool there, so u1 is a byte of 0 or 1."""
-    is_truth = not language.bool_in_memory and not isinstance(type, Struct) and element_of(type) == u1
-    return with_element(type, u8) if is_truth else type
+    if language.bool_in_memory or isinstance(type, Struct) or element_of(type) != u1:
+        return type
+    return with_element(type, u8)
 
 
 def storage_name(language: Language, type: Type) -> str:
@@ -224,14 +227,17 @@ def splat_syntax(language: Language, tensor: Tensor) -> Syntax:
     return tensor_functions.call_syntax(language, "splat", (tensor.element,), tensor)
 
 
-def constructor_operands(language: Language, value: MatrixInit) -> list[Statement]:
-    """Return the elements of a vector; GLSL's constructors convert, so that `vec2(float(i), 0.0)` is `vec2(i, 0.0)`."""
+def constructor_operands(
+    language: Language, value: MatrixInit, template: Callable[[Statement], str]
+) -> Sequence[Statement]:
+    """Return the elements of a vector; GLSL's constructors convert, so that `vec2(float(i), 0.0)` is `vec2(i, 0.0)`.
+
+    template: as for `printed_operands`.
+    """
     kind = value.type
     if not isinstance(kind, Tensor) or not tensors.is_native(language, kind) or kind.element != f32:
         return value.elements
-    return [
-        e.value if isinstance(e, Cast) and not e.bits and isinstance(e.value, LoopIndex) else e for e in value.elements
-    ]
+    return [unconverted(language, element, template) for element in value.elements]
 
 
 def swizzle(value: MatrixInit, source: Callable[[Statement], str]) -> Rendered | None:
@@ -281,32 +287,62 @@ def _owner(element: Statement) -> Statement | None:
 
 CONVERTING = frozenset({"add", "sub", "mul", "div", "raw_div", "lt", "le", "gt", "ge", "eq", "ne"})
 """Operations whose operands are converted to a common type."""
+PROMOTING = CONVERTING - {"div", "raw_div"} | {"bit_and", "bit_or", "bit_xor", "plain_div", "plain_mod", "shl", "sar"}
+"""Those that C computes of integers by operators, for which it converts narrow ones to int."""
 
 
 def printed_operands(
     language: Language, operation: Operation, template: Callable[[Statement], str]
 ) -> Sequence[Statement]:
-    """Return the operands of `(float)i - x`, without the conversion of a number to the type of the other operand, and
-    those of a third power in the order that needs no brackets.
+    """Return the operands of `i - x`, without the conversion of a number to the type of the other operand, and those
+    of a third power in the order that needs no brackets.
 
     template: returns that of a value's syntax, "" for a value that is printed as a name.
     """
+    if operation.op in PROMOTING and language.computes_small_as_int:
+        operands = [promoted(language, value, template) for value in operation.operands]
+        if any(new is not old for new, old in zip(operands, operation.operands, strict=True)):
+            return operands
     if operation.op not in CONVERTING or len(operation.operands) != 2:
         return operation.operands
     a, b = operation.operands
     if operation.op == "mul" and isinstance(b, Operation) and b.op == "mul" and all(part is a for part in b.operands):
         return [b, a]  # `x * x * x`, which is `x * (x * x)` to the last bit
-    if isinstance(a, Cast) == isinstance(b, Cast) or a.type != b.type or a.type not in (f32, f64):
+    if a.type != b.type or a.type not in (f32, f64):
         return operation.operands
-    return [unconverted(language, value, template) for value in operation.operands]
+    # One operand must stay a float: `(float)i / n`.
+    return [a if _conversion(b) else unconverted(language, a, template), unconverted(language, b, template)]
 
 
 def unconverted(language: Language, value: Statement, template: Callable[[Statement], str]) -> Statement:
     """Return the integer, or the f32, that is printed converted to a float as every language does; else the value."""
-    if not isinstance(value, Cast) or value.bits or value.type not in (f32, f64):
+    cast = _conversion(value)
+    if cast is None or cast.bits or cast.type not in (f32, f64):
         return value
-    is_implicit = value.value.type in (i32, u32) or (value.value.type, value.type) == (f32, f64)
-    return value.value if is_implicit and template(value) == cast_syntax(language, value).template else value
+    is_implicit = cast.value.type in (i32, u32) or (cast.value.type, cast.type) == (f32, f64)
+    return cast.value if is_implicit and template(value) == cast_syntax(language, cast).template else value
+
+
+def _conversion(value: Statement) -> Cast | None:
+    """Return a conversion, or the one of a named number that a constant was made by."""
+    match value:
+        case Cast():
+            return value
+        case Const(origin=Origin(op="cast", operands=(number,))):
+            return Cast(Const(number.number, number, type=number.type), type=value.type)
+    return None
+
+
+def promoted(language: Language, value: Statement, template: Callable[[Statement], str]) -> Statement:
+    """Return the narrow integer that is printed converted to a type that C computes as int, too; else the value."""
+    if not language.computes_small_as_int or not isinstance(value, Cast) or value.bits:
+        return value
+    match value.value.type, value.type:
+        case Scalar(kind="int" | "uint" as old, bits=few), Scalar(kind="int" | "uint" as new, bits=bits) as kind if (
+            few < bits <= 32 and old in ("uint", new) and kind != u32
+        ):
+            return value.value if template(value) == cast_syntax(language, value).template else value
+    return value
 
 
 def atomic_syntax(language: Language, op: str, type: Scalar, native: bool) -> Syntax:
@@ -473,6 +509,16 @@ def _greatest(count: Statement) -> int | None:
             return int(end.value) - 1 if 0 <= int(first.value) < int(end.value) else None
         case Operation(op="bit_and", operands=[_, Const(value=mask)]):
             return int(mask) if int(mask) >= 0 else None
+        case Operation(op="mod" | "plain_mod", operands=[_, Const(value=divisor)]):
+            return int(divisor) - 1 if int(divisor) > 0 else None
+        case Operation(op="add" | "sub" | "mul" as op, operands=[a, b], type=Scalar(bits=bits)):
+            left, right = _greatest(a), _greatest(b)
+            if left is None or right is None:
+                return None
+            if op == "sub":
+                return left if isinstance(a, Const) and right <= left else None
+            total = left + right if op == "add" else left * right
+            return total if total < 1 << (bits - 1) else None
         case Cast(value=Statement(type=Scalar(kind="int" | "uint")) as inner, bits=False):
             return _greatest(inner)
     return None

@@ -171,6 +171,19 @@ def return_source(language: Language, tensor: Tensor, elements: Sequence[str]) -
 
 def _literal(language: Language, tensor: Tensor, elements: Sequence[str]) -> tuple[str, str]:
     """Return that, and its form for the initializer of a declaration, which has the type already."""
+    if narrows(language, tensor.element):
+        cast = f"({scalar_name(language, tensor.element)})"
+        elements = [element if element.startswith(cast) else cast + element for element in elements]
+    return literal_of(language, tensor, elements)
+
+
+def narrows(language: Language, kind: Type) -> bool:
+    """Return whether braces take no int for a number of this type: in C++, of 8 and 16 bits."""
+    return language.braces_refuse_narrowing and isinstance(kind, Scalar) and is_small(kind)
+
+
+def literal_of(language: Language, tensor: Tensor, elements: Sequence[str]) -> tuple[str, str]:
+    """Return a tensor made of elements that have its type, and the same without the name of the type."""
     name = tensor_name(tensor)
     if is_native(language, tensor):
         if len(tensor.shape) == 2:  # GLSL takes columns
@@ -184,9 +197,6 @@ def _literal(language: Language, tensor: Tensor, elements: Sequence[str]) -> tup
 
 
 def _values(language: Language, tensor: Tensor, elements: Sequence[str]) -> str:
-    if language.braces_refuse_narrowing and is_small(tensor.element):
-        cast = f"({scalar_name(language, tensor.element)})"
-        elements = [element if element.startswith(cast) else cast + element for element in elements]
     values = ", ".join(elements)
     if len(tensor.shape) == 2 and not (language.has_operators and tensor.size <= len(COMPONENTS)):
         columns = tensor.shape[1]
@@ -222,10 +232,8 @@ def init_syntax(language: Language, tensor: Tensor) -> Syntax:
         source.replace("{", "{{").replace("}", "}}").replace("\0", "{").replace("\1", "}")
         for source in _literal(language, tensor, fields)
     )
-    narrows = language.braces_refuse_narrowing and is_small(tensor.element)
-    return Syntax(
-        template, PRIMARY, (UNARY if narrows else ASSIGN,) * tensor.size, type_keys(language, tensor), bare=bare
-    )
+    needed = UNARY if narrows(language, tensor.element) else ASSIGN
+    return Syntax(template, PRIMARY, (needed,) * tensor.size, type_keys(language, tensor), bare=bare)
 
 
 def type_keys(language: Language, type: Type) -> tuple[str, ...]:

@@ -47,7 +47,8 @@ def helper(language: Language, op: str, type: Scalar) -> str:
         )
     unsigned = SCALARS[f"u{type.bits}"]
     read = language.bit_cast(unsigned, type).format("assumed") if type != unsigned else "assumed"
-    new = combined(language, op, type, read if read.endswith(")") and not read.startswith("(") else f"({read})")
+    is_primary = read.isidentifier() or (read.endswith(")") and not read.startswith("("))
+    new = combined(language, op, type, read if is_primary else f"({read})")
     write = language.bit_cast(type, unsigned).format("next") if type != unsigned else "next"
     result = read.replace("assumed", "old")
     leave = f"        if ({write} == assumed) {{\n            break;\n        }}\n" if op in SETTLING else ""

@@ -179,7 +179,7 @@ def operation(op: str, type: Scalar) -> Syntax:
     """Return the syntax of `op` on scalars of `type` (of the values, for `select`); `EXACT` selects `COARSE`."""
     if op.startswith(EXACT):
         return _exact(op.removeprefix(EXACT), type)
-    if op in NEGATIONS and type.kind == "int" and type.bits < 32:
+    if op in NEGATIONS and type.is_narrow_int:
         return _fill(NEGATIONS[op], type)
     if op in ANY_C and op not in ("lt", "le", "gt", "ge"):
         return ANY_C[op]
@@ -257,7 +257,7 @@ def _count_bits(op: str, type: Scalar) -> Syntax:
         inner = INTEGERS[op]
         return inner if type.kind == "uint" else with_operands(inner, "uint64_t({0})", PRIMARY, ASSIGN)
     bits = "{0}" if type.name == "u32" else "uint({0})"
-    if type.bits < 32 and type.kind == "int":
+    if type.is_narrow_int:
         bits = f"uint({TYPES['u' + type.name[1:]]}({{0}}))"
     if op == "popcnt":
         return custom("bitCount({0})" if type.bits == 32 else f"bitCount({bits})", PRIMARY, ASSIGN)

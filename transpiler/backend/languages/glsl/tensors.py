@@ -76,7 +76,7 @@ def _vector(op: str, types: Sequence[Type], result: Type, element: Scalar) -> Sy
         return _repeat(custom("mix({2}, {1}, {0})", PRIMARY, ASSIGN, ASSIGN, ASSIGN), types, result, (1, 2))
     if element.kind == "bool":
         return _logical(op, types)
-    if op in tables_glsl.NEGATIONS and element.kind == "int" and element.bits < 32:
+    if op in tables_glsl.NEGATIONS and element.is_narrow_int:
         return None
     if op in ("add", "sub", "mul", "neg", "div", "bit_and", "bit_or", "bit_xor", "bit_not"):
         return tables_glsl.operation(op, element)
