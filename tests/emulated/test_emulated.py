@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -168,6 +169,7 @@ def test_bytes_are_changed_within_their_words(emulated: None) -> None:
 
 def test_launches_that_repeat_are_graphs_and_compute_the_same(emulated: None) -> None:
     ti.init(arch=ti.cuda, log_level="error")
+    gc.collect()  # graphs of earlier tests
     total = ti.field(ti.i32, 3)
 
     @ti.kernel

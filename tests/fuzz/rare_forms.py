@@ -261,7 +261,10 @@ class RareForms(UserForms):
         return part
 
     def roundings(self) -> Part:
-        """Every bit of sums, products and quotients, and what follows from them: conditions, integers, arguments, sums."""
+        """Every bit of sums, products and quotients, and what follows from them: conditions, integers, arguments, sums.
+
+        Which zero is the greater one is left open, so the sign of a zero is not compared.
+        """
         part, n = Part(), self.random.choice((8, 40))
         type, bits = self.random.choice((("f32", "i32"), ("f64", "i64")))
 
@@ -279,10 +282,11 @@ class RareForms(UserForms):
             f"rd_x = ti.field(ti.{type}, shape={n})", f"rd_y = ti.field(ti.{type}, shape={n})", f"rd_to = ti.Vector.field(4, ti.{bits}, shape={n})",
             "", "", "@ti.func", "def rounded(a, b):", f"    return {self.random.choice(('a * b + 1.0', 'a - b * b', '(a + b) - a', 'a * 0.1 - b'))}",
             "", "", "@ti.kernel", "def round_all():", "    for i in rd_x:", "        x, y = rd_x[i], rd_y[i]",
-            f"        rd_to[i][0] = ti.bit_cast(ti.cast({number(3)}, ti.{type}), ti.{bits})", f"        rd_to[i][1] = {number(2)} < {number(2)}",
+            f"        v = ti.cast({number(3)}, ti.{type})", f"        rd_to[i][0] = ti.bit_cast(v, ti.{bits}) if v != 0.0 else ti.{bits}(0)",
+            f"        rd_to[i][1] = {number(2)} < {number(2)}",
             f"        rd_to[i][2] = ti.cast(ti.math.clamp({number(2)}, -1000.0, 1000.0) * 1000.0, ti.i32)", f"        s = ti.cast(0.0, ti.{type})",
             f"        for k in range({self.random.randint(1, 4)}):", f"            s += {number(2)}", f"            if s > {number(1)}:",
-            f"                s -= {number(1)}", f"        rd_to[i][3] = ti.bit_cast(s, ti.{bits})",
+            f"                s -= {number(1)}", f"        rd_to[i][3] = ti.bit_cast(s, ti.{bits}) if s != 0.0 else ti.{bits}(0)",
         ]  # fmt: skip
         for name in ("rd_x", "rd_y"):
             numbers = [round(self.random.uniform(-4, 4), 5) for _ in range(n)]

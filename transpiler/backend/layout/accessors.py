@@ -168,7 +168,8 @@ def accessors(
         macros.lines[array] = f"#define {name}({parameters}) {element}"
         if array in memory.wide:
             wide = free.declare(f"{name}{memory.wide[array][1]}")
-            macros.wide[array] = wide, f"#define {wide}({parameters}) {_neighbours(array, letters, memory)}"
+            if array.place is None:
+                macros.wide[array] = wide, f"#define {wide}({parameters}) {_neighbours(array, letters, memory)}"
         if array in memory.flat:
             by_number = free.declare(f"{name}_at")
             macros.flat[array] = by_number, f"#define {by_number}(n) {_numbered(array, 'n', memory)}"
@@ -217,8 +218,9 @@ def _neighbours(array: Array, letters: list[str], memory: MemoryExpressions) -> 
 def _numbered_neighbours(array: Array, number: str, memory: MemoryExpressions) -> str:
     """Return several neighbours, from the element with a number."""
     kind, lanes = memory.wide[array]
+    data = memory.expressions[array if array.place is None else memory_of(array.place)]
     return memory.target.language.wide_access.format(
-        type=kind, data=memory.expressions[array], number=number, factor=factor(number), lanes=lanes
+        type=kind, data=data, number=number, factor=factor(number), lanes=lanes
     )
 
 

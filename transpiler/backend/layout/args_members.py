@@ -101,11 +101,11 @@ class ArgsMembers:
                 self._pointer(array.name, array, self._array_pointer(array), note, source)
             elif array.place is None:
                 self._pointer(f"{array.name}_data", array, self._array_pointer(array), array_type(array), source)
-                if array in self.usage.wide:
-                    self.wide[array] = self._wide_type(array, self.usage.wide[array]), self.usage.wide[array].size
             elif (part := memory_of(array.place)) not in (item.key for item in self.items):
                 tree = self.trees[part]
                 self._pointer(tree.pointer, part, self._tree_pointer(tree), self._note(tree), source)
+            if array in self.usage.wide:
+                self.wide[array] = self._wide_type(array, self.usage.wide[array]), self.usage.wide[array].size
         if self.language.has_pointers:
             for texture in sorted(self.usage.textures, key=lambda t: t.binding):
                 self._texture(texture)

@@ -38,10 +38,11 @@ from ...ir.statements import (
     RangeFor,
 )
 from ...ir.tasks import Kernel, Task
-from ...ir.types import Scalar, Tensor, Type, i32, parts_of, u1
+from ...ir.types import Scalar, Tensor, Type, i32, parts_of, u1, u32
 from ...options import MAX_ITERATIONS, CompileOptions
 from ..context import PassContext
 from .whole_rows import length_less, plan_of_whole_rows
+from .wide_cells import bits_of, only_active, plan_of_cells
 from .widenable import COUNTS, WIDTH, Plan, comparisons, plan_of
 
 BLOCK = 256
@@ -57,9 +58,9 @@ def wide_accesses(kernel: Kernel, context: PassContext) -> bool:
     changed = False
     stored = _vectors_in_memory(kernel)
     for task in kernel.tasks:
-        plan = plan_of(task, stored) or plan_of_whole_rows(task, stored)
+        plan = plan_of(task, stored) or plan_of_whole_rows(task, stored) or plan_of_cells(task, stored)
         if plan is not None:
-            _widen(task, plan, context.options.why_comments)
+            _widen(kernel, task, plan, context.options.why_comments)
             if task.loop is not None and not any(isinstance(s, GlobalLoad) for s in walk(task.body)):
                 _start_in_order(task, task.loop, context)
             changed = True
@@ -73,7 +74,7 @@ def _vectors_in_memory(kernel: Kernel) -> set[Type]:
     return {part for type in dict.fromkeys(stored) for part in parts_of(type) if isinstance(part, Tensor)}
 
 
-def _widen(task: Task, plan: Plan, comments: bool) -> None:
+def _widen(kernel: Kernel, task: Task, plan: Plan, comments: bool) -> None:
     """Make the loop of a task take several iterations as one."""
     loop, lanes = plan.loop, plan.lanes
     step = Const(lanes, type=i32, location=loop.location)
@@ -85,12 +86,15 @@ def _widen(task: Task, plan: Plan, comments: bool) -> None:
     task.body.statements = outer  # in place: the block is the loop's too
     builder = Builder(task.body, loop.location)
     aligned = _aligned(builder, plan)
-    condition = _condition(builder, plan, aligned)
-    wide = _WideBody(plan).block(scalar)
+    bits = None if plan.mask is None else bits_of(builder, kernel, plan.mask, _index(builder, plan), lanes)
+    condition = _condition(builder, plan, aligned) if bits is None else builder.op("ne", bits, builder.const(0, u32))
+    wide = _WideBody(plan, bits).block(scalar)
     first: Statement
     if condition is None:
         task.body.statements += wide.statements
         first = next(statement for statement in wide.statements if isinstance(statement, GlobalStore))
+    elif bits is not None:
+        first = builder.add(If(condition, wide))
     else:
         rest = Block()
         first = builder.add(If(condition, wide, rest))
@@ -100,8 +104,10 @@ def _widen(task: Task, plan: Plan, comments: bool) -> None:
             else:
                 _add_rest(builder, plan, scalar, comments)
     if comments:
-        remark = Remark(f"{COUNTS[lanes]} iterations at a time, by accesses of {WIDTH} bytes (wide_accesses)", "above")
-        first.remarks = (remark, *first.remarks)
+        text = f"{COUNTS[lanes]} iterations at a time, by accesses of {WIDTH} bytes (wide_accesses)"
+        if bits is not None:
+            text = f"{COUNTS[lanes]} cells at a time, of which inactive ones keep their numbers (wide_accesses)"
+        first.remarks = (Remark(text, "above"), *first.remarks)
 
 
 def _start_in_order(task: Task, loop: RangeFor, context: PassContext) -> None:
@@ -187,13 +193,16 @@ def _shifted(builder: Builder, index: Statement, plan: Plan, by: int) -> Stateme
 class _WideBody:
     """Copies the statements of a body for several iterations at once.
 
+    bits: of the iterations that are run, None if all are.
     mapping: the copies. rows: the vectors at the index itself, of which neighbours are elements, by array and indices.
+    held: what the elements of an array are known to be, where some of them keep it.
     """
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan, self.lanes = plan, plan.lanes
+    def __init__(self, plan: Plan, bits: Statement | None = None) -> None:
+        self.plan, self.lanes, self.bits = plan, plan.lanes, bits
         self.mapping: dict[Statement, Statement] = {}
         self.rows: dict[tuple[Array, tuple[Statement, ...]], Statement] = {}
+        self.held: dict[Array, Statement] = {}
 
     def block(self, body: Block) -> Block:
         """Return the copy of a body without its condition."""
@@ -228,7 +237,19 @@ class _WideBody:
         if isinstance(copied, GlobalStore) and not isinstance(copied.value.type, Tensor):
             assert copied.pointer.type is not None
             copied.value = builder.fit(copied.value, copied.pointer.type)
+        if self.bits is not None:
+            self.keep(builder, copied, self.bits)
         builder.add(copied)
+
+    def keep(self, builder: Builder, statement: Statement, bits: Statement) -> None:
+        """Let a store of several elements keep those of inactive cells."""
+        if isinstance(statement, GlobalLoad) and isinstance(pointer := statement.pointer, GlobalPtr):
+            self.held.setdefault(pointer.array, statement)
+        elif isinstance(statement, GlobalStore) and isinstance(pointer := statement.pointer, GlobalPtr):
+            if pointer.array not in self.held:
+                self.held[pointer.array] = builder.load(pointer)
+            statement.value.hint = f"{pointer.array.name}_new"
+            statement.value = only_active(builder, bits, statement.value, self.held[pointer.array], self.lanes)
 
     def neighbours(self, builder: Builder, load: GlobalLoad) -> Statement:
         """Return several elements from the one that is loaded: most are in the vector at the index."""

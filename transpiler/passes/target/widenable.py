@@ -15,6 +15,7 @@ from dataclasses import field
 from math import prod
 
 from ...ir.nodes import Effect, Statement, blocks, operands
+from ...ir.snodes import Node
 from ...ir.statements import (
     ArgLoad,
     Array,
@@ -53,6 +54,7 @@ class Plan:
     lanes: how many. branch: the `if` at the end of the body. tests: the comparisons and conjunctions of its condition.
     shifts: the last index, and sums of it with a number: that number. wide: values and pointers that become vectors.
     apart: of these pointers and loads those that start between vectors. arrays: whose elements are vectors.
+    mask: the node whose bits tell which iterations are run, None if all are.
     """
 
     loop: RangeFor
@@ -63,6 +65,7 @@ class Plan:
     wide: set[Statement] = field(default_factory=set)
     apart: set[Statement] = field(default_factory=set)
     arrays: list[Array] = field(default_factory=list)
+    mask: Node | None = None
 
     def is_uniform(self, statement: Statement) -> bool:
         """Return whether a statement gives the same in all iterations that are one, and may be computed anywhere."""
@@ -205,9 +208,11 @@ def _is_row(pointer: GlobalPtr, plan: Plan) -> bool:
 def _is_plain(pointer: GlobalPtr) -> bool:
     """Return whether the elements of an array are numbers, one after another along the last axis."""
     array = pointer.array
+    is_number = isinstance(array.element, Scalar) and array.element != u1
+    if pointer.is_flat:
+        return is_number
     if array.place is not None or array.node is not None or array.is_shared or array.strided or array.clamped:
         return False
-    is_number = isinstance(array.element, Scalar) and array.element != u1
     return is_number and pointer.cell is None and not any(array.offset)
 
 
