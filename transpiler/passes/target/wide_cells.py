@@ -9,7 +9,7 @@
 
 In memory the elements of such a tree are one array, in the order of the loop, and a word has the bits of 32 neighbours.
 A thread with one element waits for its bit and then for its number. An inactive element is stored as it was loaded:
-nothing else in the loop may write it, since the loop accesses the elements of its own iterations alone and activates none.
+nothing else in the loop may write it, since an iteration accesses its own elements alone, and none is activated.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ...ir.snodes import Node, memory_order, pool_above, shape_of, sparse_above
 from ...ir.sparse import IsActive, sparse_array
 from ...ir.statements import Array, Const, GlobalPtr, If, LoopIndex, RangeFor, is_const
 from ...ir.tasks import Kernel, Task
-from ...ir.types import Type, i32, u1, u32
+from ...ir.types import Tensor, Type, i32, u32
 from ..analysis.queries import is_index_of
 from .widenable import Plan, plan_of
 
@@ -58,7 +58,7 @@ def plan_of_cells(task: Task, stored: set[Type]) -> Plan | None:
 
 
 def _is_one_array(array: Array) -> bool:
-    """Return whether the elements of an array are one after another in memory, each with a bit of its own if any has."""
+    """Return whether the elements of an array are one after another in memory, each with its own bit if any has one."""
     place = array.place
     if place is None or pool_above(place) is not None or array.packing is not None or array.words is not None:
         return False
@@ -81,7 +81,9 @@ def _by_number(task: Task, loop: RangeFor, test: IsActive | None) -> tuple[Range
     statements = list(task.body)
     if test is not None:
         branch = statements[-1]
-        if not (isinstance(branch, If) and branch.condition is test and not branch.otherwise) or not _is_own(test, loop):
+        if not (isinstance(branch, If) and branch.condition is test and not branch.otherwise) or not _is_own(
+            test, loop
+        ):
             return None
         statements[-1:] = branch.then.statements
     elif not loop.order:
@@ -136,17 +138,18 @@ def _has_same_number(pointer: GlobalPtr, loop: RangeFor) -> bool:
     return memory_order(array.place) == memory_order(over.place) and _are_own(pointer.indices, loop)
 
 
-def _count(array: Array) -> Origin:
+def _count(array: Array) -> Origin | None:
     """Return the number of elements as a product of extents."""
-    count = extent_of(array, 0)
+    count: Origin | None = extent_of(array, 0)
     for axis in range(1, array.ndim):
-        extent = extent_of(array, axis)
-        count = operation("mul", (count, extent), int(count.value) * int(extent.value), i32)
+        if count is not None:
+            extent = extent_of(array, axis)
+            count = operation("mul", (count, extent), int(count.value) * int(extent.value), i32)
     return count
 
 
 def bits_of(builder: Builder, kernel: Kernel, node: Node, cell: Statement, lanes: int) -> Statement:
-    """Return the bits of neighbouring cells of a node, of which `cell` is the number of the first, a multiple of `lanes`."""
+    """Return the bits of `lanes` neighbouring cells of a node. cell: the number of the first, a multiple of `lanes`."""
     word = builder.op("plain_div", cell, builder.const(BITS))
     mask = builder.load(builder.add(GlobalPtr(sparse_array(kernel, node, "mask"), [word], type=u32)))
     shift = builder.op("bit_and", builder.cast(cell, u32), builder.const(BITS - 1, u32))
@@ -163,5 +166,5 @@ def only_active(builder: Builder, bits: Statement, new: Statement, old: Statemen
         is_active = builder.op("ne", bit, builder.const(0, u32))
         at = [builder.const(lane)]
         chosen.append(builder.op("select", is_active, builder.element(new, at), builder.element(old, at)))
-    assert new.type is not None and is_active.type == u1
+    assert isinstance(new.type, Tensor)
     return builder.tensor(chosen, (lanes,), new.type.element)
