@@ -38,8 +38,8 @@ MARK = re.compile(r"\((\w+)\)$", re.MULTILINE)
 class Choices:
     """A random kernel: its source, and the arrays that it is called with.
 
-    numbers: what `run` passes, by name. offsets: of fields. same: arguments that are the array of another one. options:
-    of the target's session.
+    numbers: what `run` passes, by name. offsets: of fields. trees: of fields, as text; numbers other than 0 are active in
+    sparse ones. same: arguments that are the array of another one. options: of the target's session.
     """
 
     def __init__(self, seed: int, only: tuple[str, ...] = ()) -> None:
@@ -49,12 +49,13 @@ class Choices:
         self.arrays: dict[str, tuple[str, np.ndarray]] = {}
         self.numbers: dict[str, int] = {}
         self.offsets: dict[str, tuple[int, ...]] = {}
+        self.trees: dict[str, str] = {}
         self.same: dict[str, str] = {}
         self.options: dict[str, str] = {}
         self.passes: set[str] = set()
         families: dict[str, Callable[[], list[str]]] = {
             "rows": self.rows, "moves": self.moves, "stencil": self.stencil, "tiles": self.tiles,
-            "local": self.local, "serial": self.serial, "scatter": self.scatter,
+            "local": self.local, "serial": self.serial, "scatter": self.scatter, "cells": self.cells,
             **{name: partial(family, self) for name, family in LOOPS.items()},
         }  # fmt: skip
         self.family = self.random.choice(only or tuple(families))
@@ -338,6 +339,32 @@ class Choices:
         more = self.one([], [f"g[{bins - 1} - place[i]] += a[i]"], ["if place[i] > 1:", "    g[place[i]] += 2"])
         return ["for i in place:", f"    {op}", *indented(more)]
 
+    def cells(self) -> list[str]:
+        """Loops over trees, whose elements are one array in memory: `wide_accesses`."""
+        axes, kind = self.one(1, 2, 2, 3), self.one("f32", "f32", "i32", "u32", "f64", "i64")
+        leaf = [self.one(1, 2, 3, 4, 8) for _ in range(axes)]
+        shape = tuple(extent * self.one(1, 2, 3, 4, 8) for extent in leaf)
+        names = "ijk"[:axes]
+        axis, above = f"ti.{names}", [whole // extent for whole, extent in zip(shape, leaf)]
+        sparse = self.one("bitmasked", "bitmasked", "dense")
+        nodes = self.one([("dense", above), (sparse, leaf)], [(sparse, shape)], [("dense", above), (sparse, leaf)],
+                         [(sparse, above), ("dense", leaf)])  # fmt: skip
+        offset = tuple(self.random.randint(-9, 9) for _ in shape)
+        for name in "abc":
+            self.array(name, kind, shape, True, offset if self.one(0, 0, 1) and name == "a" else ())
+            own = nodes if name == "a" or self.one(0, 1) else [("dense", extents) for _, extents in nodes]
+            if name == "a" or self.one(0, 1, 1):
+                self.trees[name] = "ti.root" + "".join(f".{kind}({axis}, {tuple(e)})" for kind, e in own)
+        index = ", ".join(names)
+        moved = {name: ", ".join(f"{n} - {o}" for n, o in zip(names, self.offsets["a"])) for name in "bc"} if (
+            "a" in self.offsets) else {}  # fmt: skip
+        leaves = [f"{name}[{moved.get(name, index)}]" for name in "abc"]
+        lines = [
+            f"{self.one(leaves[0], *leaves)} = {self.value(leaves, kind)}" for _ in range(self.random.randint(1, 3))
+        ]
+        shown = [f"for {index} in c:", f"    {leaves[2]} = {leaves[2]} * 2"] if not moved and self.one(0, 1) else []
+        return [f"for {index} in a:", *indented(lines), *shown]
+
     # --- running
 
     def run(self, ti: Any, folder: Path) -> dict[str, np.ndarray]:
@@ -346,8 +373,16 @@ class Choices:
         path.write_text(f"import shadesmith as ti\n{self.source}")
         names: dict[str, Any] = {"ti": ti}
         for name, (kind, array) in self.fields.items():
-            names[name] = ti.field(getattr(ti, kind), array.shape, offset=self.offsets.get(name))
-            names[name].from_numpy(array)
+            shape = array.shape if name not in self.trees else None
+            offset = self.offsets.get(name)
+            names[name] = field = ti.field(getattr(ti, kind), shape, offset=offset if shape else None)
+            if name in self.trees:
+                eval(self.trees[name], names).place(field, offset=offset)  # noqa: S307
+            for position in np.ndindex(array.shape) if "bitmasked" in self.trees.get(name, "") else ():
+                if array[position]:  # the others stay inactive
+                    field[tuple(np.add(position, offset or 0).tolist())] = array[position].item()
+            if "bitmasked" not in self.trees.get(name, ""):
+                field.from_numpy(array)
         exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
         given: dict[str, np.ndarray] = {}
         for name, (_, array) in self.arrays.items():

@@ -10,7 +10,7 @@ from fuzz.loops import FAMILIES as LOOPS
 
 import shadesmith as ti
 
-FAMILIES = ("rows", "moves", "stencil", "tiles", "local", "serial", "scatter", *LOOPS)
+FAMILIES = ("rows", "moves", "stencil", "tiles", "local", "serial", "scatter", "cells", *LOOPS)
 FIRST = {"cpu": 0, "vulkan": 100, "cuda": 200}
 MANY, FEW = 20, 1
 
