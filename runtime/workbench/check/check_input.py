@@ -103,9 +103,9 @@ def check_blocks(edit: EditedFile) -> None:
     """Record block sizes that the launcher cannot read or the device does not support."""
     for name in (ITEMS, *dict.fromkeys(_block_name(edit, old) for old, _ in edit.tasks)):
         location = edit.source.find_macro(name) if name else None
-        if name == ITEMS and location is None:
+        if location is None:
             continue
-        value = constant(edit.source.text, name) if name and location is not None else 1
+        value = constant(edit.source.text, name)
         if value is None or value <= 0:
             edit.diagnostics.add(location, *block_not_a_number(name, value))
         elif not is_bracketed(name, edit.source.text):

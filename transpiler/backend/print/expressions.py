@@ -223,9 +223,8 @@ class Expressions:
         if array in self.passed:
             name = self.passed[array]
             used.passed[passed_accessor(array, name, self.layout.memory)] = None
-            used.constants |= dict.fromkeys(
-                self.layout.constants.extent(array, axis) for axis in range(1, array.ndim) if array.shape
-            )
+            extents = (self.layout.constants.extent(array, axis) for axis in range(1, array.ndim) if array.shape)
+            used.constants |= dict.fromkeys(extents)
         else:
             name = self.layout.accessors.name_of(pointer)
             used.add(pointer)
@@ -414,9 +413,8 @@ def _const(e: Expressions, value: Const) -> Rendered:
         if origin.op == CAST:
             return e.formatted(cast_syntax(e.language, Cast(parts[0], type=kind)), parts[0])
         operation = Operation(origin.op, parts, type=kind)
-        return e.formatted(
-            operation_syntax(e.language, operation), *printed_operands(e.language, operation, e.template_of)
-        )
+        operands = printed_operands(e.language, operation, e.template_of)
+        return e.formatted(operation_syntax(e.language, operation), *operands)
     syntax = constant_syntax(e.language, value)
     e.use(syntax)
     return Rendered(syntax.template, syntax.precedence)
