@@ -40,12 +40,15 @@ def _float(language: Language, type: Scalar, value: float) -> Syntax:
             return language.literals.nans[type.name]
         infinity = language.literals.infinities[type.name]
         return infinity if value > 0 else Syntax(f"-{infinity.template}", UNARY, (), infinity.helpers)
-    decimal = str(type.numpy.type(value)) if type.bits != 64 else repr(value)
-    if type.bits == 32 and np.float32(float(decimal)) != np.float32(value):
+    number = type.numpy.type(value)
+    decimal = str(number) if type.bits != 64 else repr(value)
+    if type.bits == 32 and np.float32(float(decimal)) != number:
         decimal = repr(value)  # a compiler may parse it as double first: double rounding must not change it
     if type.name == "f16" and language.literals.half is None:
-        decimal = _half_from_above(np.float16(value), decimal)
-    decimal = EXPONENT.sub(lambda m: f"e{m[1] or ''}", decimal) + language.literals.float_suffixes[type.name]
+        decimal = _half_from_above(number, decimal)
+    if "e" in decimal:
+        decimal = EXPONENT.sub(lambda m: f"e{m[1] or ''}", decimal)
+    decimal += language.literals.float_suffixes[type.name]
     half = language.literals.half
     if type.name == "f16" and half is not None:
         return Syntax(half.format(decimal), half.precedence, (), half.helpers)

@@ -299,9 +299,9 @@ def printed_operands(
 
     template: returns that of a value's syntax, "" for a value that is printed as a name.
     """
-    if operation.op in PROMOTING and language.computes_small_as_int:
+    if operation.op in PROMOTING and Cast in map(type, operation.operands):
         operands = [promoted(language, value, template) for value in operation.operands]
-        if any(new is not old for new, old in zip(operands, operation.operands, strict=True)):
+        if operands != operation.operands:
             return operands
     if operation.op not in CONVERTING or len(operation.operands) != 2:
         return operation.operands
