@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 5bd0b4bb, cloth.py:28: push(x: ndarray[f32[3], 2], v: ndarray[f32[3], 2])
+// shadesmith 0.1.0, c 385575f6, cloth.py:28: push(x: ndarray[f32[3], 2], v: ndarray[f32[3], 2])
 #include <math.h>
 #include <stdbool.h>
 
@@ -11,10 +11,11 @@ static const float exp_STEP_scaled = 0.9996001f;  // exp(-0.8 * STEP)
 typedef struct { float x, y, z; } vec3;
 
 static inline vec3 vec3_add(vec3 a, vec3 b) { return (vec3){a.x + b.x, a.y + b.y, a.z + b.z}; }
-static inline vec3 vec3_div_vs(vec3 a, float b) { return (vec3){a.x / b, a.y / b, a.z / b}; }
 static inline float vec3_dot(vec3 a, vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 static inline vec3 vec3_mul_sv(float a, vec3 b) { return (vec3){a * b.x, a * b.y, a * b.z}; }
 static inline float vec3_length(vec3 a) { return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z); }
+static inline vec3 vec3_div_vs(vec3 a, float b) { return (vec3){a.x / b, a.y / b, a.z / b}; }
+static inline vec3 vec3_normalize(vec3 a) { return vec3_div_vs(a, vec3_length(a)); }
 static inline vec3 vec3_sub(vec3 a, vec3 b) { return (vec3){a.x - b.x, a.y - b.y, a.z - b.z}; }
 
 struct Args {
@@ -38,7 +39,7 @@ static inline void task(const struct Args args, int i, int j) {
         // cloth.py:35  to = x[k, l] - x[i, j]
         vec3 to = vec3_sub(x(k, j), x(i, j));
         // cloth.py:36  rest, along = SPACING * (di * di + dj * dj) ** 0.5, normalize(to)
-        vec3 along = vec3_div_vs(to, vec3_length(to));
+        vec3 along = vec3_normalize(to);
         // cloth.py:37  force += STIFFNESS * (to.norm() / rest - 1) * SPACING * along
         force = vec3_add(force, vec3_mul_sv(STIFFNESS * (vec3_length(to) / (SPACING * 2.0f) - 1.0f)
             * SPACING, along));
@@ -47,27 +48,27 @@ static inline void task(const struct Args args, int i, int j) {
             * vec3_dot(vec3_sub(v(k, j), v(i, j)), along), along));
     }
     int k_1 = i - 1, l = j - 1;
-    bool both = 0 <= k_1 && k_1 < N, both_1 = 0 <= l && l < N;
-    if (both && both_1) {
+    bool k_inside = 0 <= k_1 && k_1 < N, l_inside = 0 <= l && l < N;
+    if (k_inside && l_inside) {
         vec3 to = vec3_sub(x(k_1, l), x(i, j));
-        vec3 along = vec3_div_vs(to, vec3_length(to));
+        vec3 along = vec3_normalize(to);
         force = vec3_add(force, vec3_mul_sv(STIFFNESS
             * (vec3_length(to) / (SPACING * 1.4142135f) - 1.0f) * SPACING, along));
         force = vec3_add(force, vec3_mul_sv(DAMPING * SPACING
             * vec3_dot(vec3_sub(v(k_1, l), v(i, j)), along), along));
     }
-    if (both && j < N) {
+    if (k_inside && j < N) {
         vec3 to = vec3_sub(x(k_1, j), x(i, j));
-        vec3 along = vec3_div_vs(to, vec3_length(to));
+        vec3 along = vec3_normalize(to);
         force = vec3_add(force, vec3_mul_sv(STIFFNESS * (vec3_length(to) / SPACING - 1.0f)
             * SPACING, along));
         force = vec3_add(force, vec3_mul_sv(DAMPING * SPACING
             * vec3_dot(vec3_sub(v(k_1, j), v(i, j)), along), along));
     }
     int l_1 = j + 1;
-    if (both && l_1 < N) {
+    if (k_inside && l_1 < N) {
         vec3 to = vec3_sub(x(k_1, l_1), x(i, j));
-        vec3 along = vec3_div_vs(to, vec3_length(to));
+        vec3 along = vec3_normalize(to);
         force = vec3_add(force, vec3_mul_sv(STIFFNESS
             * (vec3_length(to) / (SPACING * 1.4142135f) - 1.0f) * SPACING, along));
         force = vec3_add(force, vec3_mul_sv(DAMPING * SPACING
@@ -76,15 +77,15 @@ static inline void task(const struct Args args, int i, int j) {
     int l_2 = j - 2;
     if (i < N && 0 <= l_2 && l_2 < N) {
         vec3 to = vec3_sub(x(i, l_2), x(i, j));
-        vec3 along = vec3_div_vs(to, vec3_length(to));
+        vec3 along = vec3_normalize(to);
         force = vec3_add(force, vec3_mul_sv(STIFFNESS * (vec3_length(to) / (SPACING * 2.0f) - 1.0f)
             * SPACING, along));
         force = vec3_add(force, vec3_mul_sv(DAMPING * SPACING
             * vec3_dot(vec3_sub(v(i, l_2), v(i, j)), along), along));
     }
-    if (i < N && both_1) {
+    if (i < N && l_inside) {
         vec3 to = vec3_sub(x(i, l), x(i, j));
-        vec3 along = vec3_div_vs(to, vec3_length(to));
+        vec3 along = vec3_normalize(to);
         force = vec3_add(force, vec3_mul_sv(STIFFNESS * (vec3_length(to) / SPACING - 1.0f)
             * SPACING, along));
         force = vec3_add(force, vec3_mul_sv(DAMPING * SPACING
@@ -92,7 +93,7 @@ static inline void task(const struct Args args, int i, int j) {
     }
     if (i < N && l_1 < N) {
         vec3 to = vec3_sub(x(i, l_1), x(i, j));
-        vec3 along = vec3_div_vs(to, vec3_length(to));
+        vec3 along = vec3_normalize(to);
         force = vec3_add(force, vec3_mul_sv(STIFFNESS * (vec3_length(to) / SPACING - 1.0f)
             * SPACING, along));
         force = vec3_add(force, vec3_mul_sv(DAMPING * SPACING
@@ -101,16 +102,16 @@ static inline void task(const struct Args args, int i, int j) {
     int l_3 = j + 2;
     if (i < N && 0 <= l_3 && l_3 < N) {
         vec3 to = vec3_sub(x(i, l_3), x(i, j));
-        vec3 along = vec3_div_vs(to, vec3_length(to));
+        vec3 along = vec3_normalize(to);
         force = vec3_add(force, vec3_mul_sv(STIFFNESS * (vec3_length(to) / (SPACING * 2.0f) - 1.0f)
             * SPACING, along));
         force = vec3_add(force, vec3_mul_sv(DAMPING * SPACING
             * vec3_dot(vec3_sub(v(i, l_3), v(i, j)), along), along));
     }
     int k_2 = i + 1;
-    if (k_2 < N && both_1) {
+    if (k_2 < N && l_inside) {
         vec3 to = vec3_sub(x(k_2, l), x(i, j));
-        vec3 along = vec3_div_vs(to, vec3_length(to));
+        vec3 along = vec3_normalize(to);
         force = vec3_add(force, vec3_mul_sv(STIFFNESS
             * (vec3_length(to) / (SPACING * 1.4142135f) - 1.0f) * SPACING, along));
         force = vec3_add(force, vec3_mul_sv(DAMPING * SPACING
@@ -118,7 +119,7 @@ static inline void task(const struct Args args, int i, int j) {
     }
     if (k_2 < N && j < N) {
         vec3 to = vec3_sub(x(k_2, j), x(i, j));
-        vec3 along = vec3_div_vs(to, vec3_length(to));
+        vec3 along = vec3_normalize(to);
         force = vec3_add(force, vec3_mul_sv(STIFFNESS * (vec3_length(to) / SPACING - 1.0f)
             * SPACING, along));
         force = vec3_add(force, vec3_mul_sv(DAMPING * SPACING
@@ -126,7 +127,7 @@ static inline void task(const struct Args args, int i, int j) {
     }
     if (k_2 < N && l_1 < N) {
         vec3 to = vec3_sub(x(k_2, l_1), x(i, j));
-        vec3 along = vec3_div_vs(to, vec3_length(to));
+        vec3 along = vec3_normalize(to);
         force = vec3_add(force, vec3_mul_sv(STIFFNESS
             * (vec3_length(to) / (SPACING * 1.4142135f) - 1.0f) * SPACING, along));
         force = vec3_add(force, vec3_mul_sv(DAMPING * SPACING
@@ -135,7 +136,7 @@ static inline void task(const struct Args args, int i, int j) {
     int k_3 = i + 2;
     if (0 <= k_3 && k_3 < N && j < N) {
         vec3 to = vec3_sub(x(k_3, j), x(i, j));
-        vec3 along = vec3_div_vs(to, vec3_length(to));
+        vec3 along = vec3_normalize(to);
         force = vec3_add(force, vec3_mul_sv(STIFFNESS * (vec3_length(to) / (SPACING * 2.0f) - 1.0f)
             * SPACING, along));
         force = vec3_add(force, vec3_mul_sv(DAMPING * SPACING

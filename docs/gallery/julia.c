@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 78e14904, julia.py:14: paint(image: ndarray[f32[3], 2])
+// shadesmith 0.1.0, c bb79b50d, julia.py:14: paint(image: ndarray[f32[3], 2])
 #include <math.h>
 
 enum { N = 320 };  // captured
@@ -50,8 +50,8 @@ static inline void task(const struct Args args, int i, int j) {
         #pragma GCC unroll 2
         for (int b = 0; b < 2; b++) {
             // julia.py:18  z = vec2((i + a / 2) / N - 0.75, (j + b / 2) / N - 0.5) * 2.2
-            vec2 z = vec2_mul_vs((vec2){(i + a / 2.0f) / (float)N - 0.75f,
-                (j + b / 2.0f) / (float)N - 0.5f}, 2.2f);
+            vec2 z = vec2_mul_vs((vec2){(i + a / 2.0f) / N - 0.75f, (j + b / 2.0f) / N - 0.5f},
+                2.2f);
             int iterations = 0;  // :19
             // julia.py:20  while z.norm_sqr() < 400 and iterations < 200:
             while (vec2_dot(z, z) < 400.0f && iterations < 200) {

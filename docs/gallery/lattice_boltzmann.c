@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 3858a1ea, lattice_boltzmann.py:50:
+// shadesmith 0.1.0, c a17f15f3, lattice_boltzmann.py:50:
 // step(f: ndarray[f32[9], 2], new: ndarray[f32[9], 2])
 #include <math.h>
 
@@ -143,8 +143,8 @@ static inline void task(const struct Args args, int i, int j) {
         x = min_i32(NX - 1, max_i32(0, x));
         // lattice_boltzmann.py:56  pulled[k] = f[i, j][OPPOSITE[k]] if is_solid(x, y) else
         //     f[x, y][k]
-        pulled.e[k] = vec2_length((vec2){x - (float)NX / 5.0f, y - ((float)NY / 2.0f + 1.0f)})
-            < (float)RADIUS ? f(i, j).e[OPPOSITE[k]] : f(x, y).e[k];
+        pulled.e[k] = vec2_length((vec2){x - NX / 5.0f, y - (NY / 2.0f + 1.0f)}) < RADIUS
+            ? f(i, j).e[OPPOSITE[k]] : f(x, y).e[k];
     }
     if (i == 0) {  // :57
         // lattice_boltzmann.py:58  pulled = equilibrium(1.0, ti.math.vec2(SPEED, 0.0))

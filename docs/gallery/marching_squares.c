@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c ffb56633, marching_squares.py:43: march(x: ndarray[f32, 2], level: f32)
+// shadesmith 0.1.0, c 155d1532, marching_squares.py:43: march(x: ndarray[f32, 2], level: f32)
 #include <stdbool.h>
 
 enum { lines_n1 = 2 };  // shape of lines
@@ -42,12 +42,11 @@ static inline vec2 mix(vec2 x_, vec2 y, float a) {
 static inline void task(const struct Args args, int i, int j) {
     // marching_squares.py:45  inside = ti.Vector([x[i, j] > level, x[i + 1, j] > level, x[i + 1, j
     //     + 1] > level, x[i, j + 1] > level])
-    bool x_greater_level = x(i, j) > args.level, x_greater_level_1 = x(i + 1, j) > args.level;
-    bool x_greater_level_2 = x(i + 1, j + 1) > args.level;
-    bool x_greater_level_3 = x(i, j + 1) > args.level;
+    bool inside_x = x(i, j) > args.level, inside_y = x(i + 1, j) > args.level;
+    bool inside_z = x(i + 1, j + 1) > args.level, inside_w = x(i, j + 1) > args.level;
     // marching_squares.py:46  crossed = ti.Vector( ...
-    bvec4 crossed = {x_greater_level != x_greater_level_3, x_greater_level != x_greater_level_1,
-        x_greater_level_1 != x_greater_level_2, x_greater_level_2 != x_greater_level_3};
+    bvec4 crossed = {inside_x != inside_w, inside_x != inside_y, inside_y != inside_z,
+        inside_z != inside_w};
     // marching_squares.py:49  previous, found = vec2(0.0), 0
     vec2 previous = {0.0f, 0.0f};
     int found = 0;

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 41985255, mpm3d.py:37: scatter()
+// shadesmith 0.1.0, c 89bc83f1, mpm3d.py:37: scatter()
 #include <math.h>
 
 enum { mass_n0 = 40, mass_n1 = 40, mass_n2 = 40 };  // shape of mass, momentum
@@ -62,10 +62,11 @@ static inline void *start_sums_f32(void *copies, long long count) {
 static inline void join_sums_f32(void *array, const void *copies, long long count) {
     float *to = array;
     const float *from = copies;
+    const long long threads = thread_count();
     #pragma omp for schedule(static) nowait
     for (long long k = 0; k < count; k++) {
         float sum = from[k];
-        for (long long thread = 1; thread < thread_count(); thread++) {
+        for (long long thread = 1; thread < threads; thread++) {
             sum += from[thread * (count + PADDING) + k];
         }
         if (sum != 0 || !__builtin_signbit(sum)) {
@@ -188,10 +189,10 @@ void scatter_0(const struct Args *arguments) {
 // mpm3d.py:40  for p in particles:
 static inline void task_1(const struct Args args, int p) {
     // mpm3d.py:41  base = int(particles[p].x / SPACING - 0.5)
-    vec3 particles_quotient = vec3_div_vs(particles(p).x, SPACING);
-    ivec3 base = ivec3_from_vec3(vec3_sub_vs(particles_quotient, 0.5f));
+    vec3 particles_ratio = vec3_div_vs(particles(p).x, SPACING);
+    ivec3 base = ivec3_from_vec3(vec3_sub_vs(particles_ratio, 0.5f));
     // mpm3d.py:42  offset = particles[p].x / SPACING - base
-    vec3 offset = vec3_sub(particles_quotient, vec3_from_ivec3(base));
+    vec3 offset = vec3_sub(particles_ratio, vec3_from_ivec3(base));
     // mpm3d.py:43  w, F = weights(offset), particles[p].F
     mat3 F = particles(p).F;
     vec3 w[3] = {vec3_mul_sv(0.5f, vec3_mul(vec3_sub_sv(1.5f, offset), vec3_sub_sv(1.5f, offset))),
@@ -220,12 +221,11 @@ static inline void task_1(const struct Args args, int p) {
                 float share = w[i].x * w[j].y * w[k].z;  // :49
                 // mpm3d.py:50  momentum[base + node] += share * (VOLUME * particles[p].v + push @
                 //     ((node - offset) * SPACING))
-                momentum(base.x + i, base.y + j,
-                    base.z + k) = vec3_add(momentum(base.x + i, base.y + j, base.z + k),
-                    vec3_mul_sv(share, vec3_add(vec3_mul_sv(VOLUME, particles_v),
-                    mat3_matmul_vec3(push,
-                    vec3_mul_sv(SPACING, vec3_sub((vec3){(float)i, (float)j, (float)k},
-                    offset))))));  // not atomic: each thread has a copy (private_sums)
+                // not atomic: each thread has a copy (private_sums)
+                momentum(base.x + i, base.y + j, base.z + k) = vec3_add(momentum(base.x + i,
+                    base.y + j, base.z + k), vec3_mul_sv(share, vec3_add(vec3_mul_sv(VOLUME,
+                    particles_v), mat3_matmul_vec3(push, vec3_mul_sv(SPACING,
+                    vec3_sub((vec3){(float)i, (float)j, (float)k}, offset))))));
                 // mpm3d.py:51  mass[base + node] += share * VOLUME
                 // not atomic: each thread has a copy (private_sums)
                 mass(base.x + i, base.y + j, base.z + k) += share * VOLUME;

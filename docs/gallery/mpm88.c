@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c c0eb2916, mpm88.py:53: substep()
+// shadesmith 0.1.0, c 64ef731e, mpm88.py:53: substep()
 #include <stdbool.h>
 
 enum { mass_n0 = 64, mass_n1 = 64 };  // shape of mass, momentum
@@ -53,6 +53,11 @@ static inline mat2 vec2_outerProduct(vec2 a, vec2 b) {
 
 static inline vec2 vec2_sub_sv(float a, vec2 b) { return (vec2){a - b.x, a - b.y}; }
 static inline vec2 vec2_sub_vs(vec2 a, float b) { return (vec2){a.x - b, a.y - b}; }
+
+static inline void atomic_add_vec2(vec2 *address, vec2 value) {
+    atomic_add_f32(&address->x, value.x);
+    atomic_add_f32(&address->y, value.y);
+}
 
 struct Args {
     float *restrict mass_data;     // mass: field[f32, 64x64]
@@ -113,12 +118,9 @@ static inline void task_1(const struct Args args, int p) {
             float share = w[i].x * w[j].y;  // :65
             // mpm88.py:66  momentum[base + node] += share * (VOLUME * velocity[p] + push @ ((node -
             //     offset) * SPACING))
-            vec2 momentum_add = vec2_mul_sv(share,
-                vec2_add(vec2_mul_sv(VOLUME, velocity_p),
-                mat2_matmul_vec2(push,
-                (vec2){SPACING * (i - offset.x), SPACING * (j - offset.y)})));
-            atomic_add_f32(&momentum(base.x + i, base.y + j).x, momentum_add.x);
-            atomic_add_f32(&momentum(base.x + i, base.y + j).y, momentum_add.y);
+            atomic_add_vec2(&momentum(base.x + i, base.y + j), vec2_mul_sv(share,
+                vec2_add(vec2_mul_sv(VOLUME, velocity_p), mat2_matmul_vec2(push,
+                (vec2){SPACING * (i - offset.x), SPACING * (j - offset.y)}))));
             // mpm88.py:67  mass[base + node] += share * VOLUME
             atomic_add_f32(&mass(base.x + i, base.y + j), share * VOLUME);
         }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 9fa259a7, nbody.py:15:
+// shadesmith 0.1.0, c 2bda7a4a, nbody.py:15:
 // kick(x: ndarray[f32[3], 1], v: ndarray[f32[3], 1], m: ndarray[f32, 1])
 #include <math.h>
 
@@ -33,7 +33,7 @@ static inline void task(const struct Args args, int i) {
         // nbody.py:20  inverse = ti.rsqrt(to.dot(to) + SOFTENING)
         float inverse = rsqrt_f32(vec3_dot(to, to) + SOFTENING);
         // nbody.py:21  force += m[j] * inverse**3 * to
-        force = vec3_add(force, vec3_mul_sv(m(j) * (inverse * (inverse * inverse)), to));
+        force = vec3_add(force, vec3_mul_sv(m(j) * (inverse * inverse * inverse), to));
     }
     // nbody.py:22  v[i] += STEP * force
     // not atomic: no other iteration writes it (demote_atomics)

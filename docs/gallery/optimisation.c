@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 41b299d7, optimisation.py:17: fly_grad(k: i32)
+// shadesmith 0.1.0, c ac6841b1, optimisation.py:17: fly_grad(k: i32)
 #include <math.h>
 #include <stdbool.h>
 
@@ -9,6 +9,10 @@ static const float DRAG = 0.35f, STEP = 0.012f;  // captured
 typedef struct { float x, y; } vec2;
 
 static inline vec2 vec2_add(vec2 a, vec2 b) { return (vec2){a.x + b.x, a.y + b.y}; }
+static inline float vec2_dot(vec2 a, vec2 b) { return a.x * b.x + a.y * b.y; }
+static inline vec2 vec2_mul_sv(float a, vec2 b) { return (vec2){a * b.x, a * b.y}; }
+static inline vec2 vec2_neg(vec2 a) { return (vec2){-a.x, -a.y}; }
+static inline float vec2_length(vec2 a) { return sqrtf(a.x * a.x + a.y * a.y); }
 
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
@@ -20,10 +24,10 @@ static inline float atomic_add_f32(float *address, float value) {
     return old;
 }
 
-static inline float vec2_dot(vec2 a, vec2 b) { return a.x * b.x + a.y * b.y; }
-static inline vec2 vec2_mul_sv(float a, vec2 b) { return (vec2){a * b.x, a * b.y}; }
-static inline vec2 vec2_neg(vec2 a) { return (vec2){-a.x, -a.y}; }
-static inline float vec2_length(vec2 a) { return sqrtf(a.x * a.x + a.y * a.y); }
+static inline void atomic_add_vec2(vec2 *address, vec2 value) {
+    atomic_add_f32(&address->x, value.x);
+    atomic_add_f32(&address->y, value.y);
+}
 
 struct Args {
     const vec2 *restrict v_data;  // v: field[f32[2], 161]
@@ -44,17 +48,13 @@ static inline void task(const struct Args args) {
     float norm_air = vec2_length(air);
     // adjoint of optimisation.py:21  x[k + 1] = x[k] + STEP * v[k + 1]
     vec2 x_grad_k = x_grad(args.k + 1);
-    atomic_add_f32(&x_grad(args.k).x, x_grad_k.x);
-    atomic_add_f32(&x_grad(args.k).y, x_grad_k.y);
+    atomic_add_vec2(&x_grad(args.k), x_grad_k);
     // adjoint of :20
     vec2 v_adj_sum = vec2_add(vec2_mul_sv(STEP, x_grad_k), v_grad(args.k + 1));
     vec2 negative = vec2_neg(vec2_mul_sv(STEP, v_adj_sum));
     vec2 air_adj = vec2_add(vec2_mul_sv(DRAG * norm_air, negative),
         vec2_mul_sv(vec2_dot(negative, air) * DRAG / norm_air, air));
-    // adjoint of :19
-    vec2 v_grad_add = vec2_add(v_adj_sum, air_adj);
-    atomic_add_f32(&v_grad(args.k).x, v_grad_add.x);
-    atomic_add_f32(&v_grad(args.k).y, v_grad_add.y);
+    atomic_add_vec2(&v_grad(args.k), vec2_add(v_adj_sum, air_adj));  // adjoint of :19
     x_grad(args.k + 1) = (vec2){0.0f, 0.0f};
     v_grad(args.k + 1) = (vec2){0.0f, 0.0f};
 }

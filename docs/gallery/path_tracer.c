@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 7db42bd1, path_tracer.py:52: render(image: ndarray[f32[3], 2])
+// shadesmith 0.1.0, c c6b577d2, path_tracer.py:52: render(image: ndarray[f32[3], 2])
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,6 +43,7 @@ static inline float vec3_dot(vec3 a, vec3 b) { return a.x * b.x + a.y * b.y + a.
 static inline vec3 vec3_mul_sv(float a, vec3 b) { return (vec3){a * b.x, a * b.y, a * b.z}; }
 static inline vec3 vec3_mul(vec3 a, vec3 b) { return (vec3){a.x * b.x, a.y * b.y, a.z * b.z}; }
 static inline float vec3_length(vec3 a) { return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z); }
+static inline vec3 vec3_normalize(vec3 a) { return vec3_div_vs(a, vec3_length(a)); }
 static inline vec3 vec3_sub(vec3 a, vec3 b) { return (vec3){a.x - b.x, a.y - b.y, a.z - b.z}; }
 
 typedef struct {
@@ -88,8 +89,7 @@ static inline vec3 mix(vec3 x, vec3 y, float a) {
 // path_tracer.py:30  def random_direction():
 static inline vec3 random_direction(Random *rng) {
     // path_tracer.py:31  z, angle = 2 * ti.random() - 1, 2 * ti.math.pi * ti.random()
-    float random = random_f32(rng), z = 2.0f * random - 1.0f, random_1 = random_f32(rng);
-    float angle = 2.0f * pi * random_1;
+    float z = 2.0f * random_f32(rng) - 1.0f, angle = 2.0f * pi * random_f32(rng);
     float r = sqrtf(1.0f - z * z);  // :32
     return (vec3){r * cosf(angle), r * sinf(angle), z};  // :33
 }
@@ -115,14 +115,13 @@ static inline vec3 refract(vec3 x, vec3 n, float eta) {
 static inline vec3 bounce(Random *rng, Sphere sphere, vec3 ray, vec3 normal) {
     // path_tracer.py:39  direction = normalize(normal + random_direction() * 0.999)
     vec3 random_direction_result = random_direction(rng);
-    vec3 v = vec3_add(normal, vec3_mul_sv(0.999f, random_direction_result));
-    vec3 direction = vec3_div_vs(v, vec3_length(v));
+    vec3 direction = vec3_normalize(vec3_add(normal, vec3_mul_sv(0.999f, random_direction_result)));
     if (sphere.kind == METAL) {  // :40
         // path_tracer.py:41  direction = normalize(reflect(ray, normal) + 0.05 *
         //     random_direction())
         vec3 random_direction_result_1 = random_direction(rng);
-        vec3 v_1 = vec3_add(reflect(ray, normal), vec3_mul_sv(0.05f, random_direction_result_1));
-        direction = vec3_div_vs(v_1, vec3_length(v_1));
+        direction = vec3_normalize(vec3_add(reflect(ray, normal),
+            vec3_mul_sv(0.05f, random_direction_result_1)));
     } else if (sphere.kind == GLASS) {  // :42
         // path_tracer.py:43  inside = dot(ray, normal) > 0
         bool inside = vec3_dot(ray, normal) > 0.0f;
@@ -132,14 +131,14 @@ static inline vec3 bounce(Random *rng, Sphere sphere, vec3 ray, vec3 normal) {
         float ratio = inside ? 1.5f : 0.6666667f;
         // path_tracer.py:45  mirror = 0.04 + 0.96 * (1 - ti.abs(dot(ray, normal))) ** 5  #
         //     Schlick's approximation
-        float difference = 1.0f - fabsf(vec3_dot(ray, normal)), product = difference * difference;
-        float mirror = 0.04f + 0.96f * (difference * (product * product));
+        float difference = 1.0f - fabsf(vec3_dot(ray, normal)), squared = difference * difference;
+        float mirror = 0.04f + 0.96f * (difference * (squared * squared));
         vec3 bent = refract(ray, facing, ratio);  // :46
         // path_tracer.py:47  direction = reflect(ray, facing) if ti.random() < mirror or
         //     bent.norm() < 0.5 else normalize(bent)
         float random = random_f32(rng);
         direction = random < mirror || vec3_length(bent) < 0.5f ? reflect(ray, facing)
-            : vec3_div_vs(bent, vec3_length(bent));
+            : vec3_normalize(bent);
     }
     return direction;  // :48
 }
@@ -154,10 +153,9 @@ static inline void task(const struct Args args, int i, int j, uint32_t index) {
         // path_tracer.py:58  vec3((i + ti.random() - WIDTH / 2) / HEIGHT, (j + ti.random() - HEIGHT
         //     / 2) / HEIGHT - 0.12, 1.1)
         float random_x = random_f32(&rng), random_y = random_f32(&rng);
-        vec3 v = {(i + random_x - (float)WIDTH / 2.0f) / (float)HEIGHT,
-            (j + random_y - (float)HEIGHT / 2.0f) / (float)HEIGHT - 0.12f, 1.1f};
         // path_tracer.py:57  ray = normalize( ...
-        vec3 ray = vec3_div_vs(v, vec3_length(v));
+        vec3 ray = vec3_normalize((vec3){(i + random_x - WIDTH / 2.0f) / HEIGHT,
+            (j + random_y - HEIGHT / 2.0f) / HEIGHT - 0.12f, 1.1f});
         // path_tracer.py:60  for _ in range(BOUNCES):
         for (int l = 0; l < BOUNCES; l++) {
             // path_tracer.py:61  nearest, which = 1e9, -1

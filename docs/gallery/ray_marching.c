@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c f05b63ac, ray_marching.py:60: render(image: ndarray[f32[3], 2])
+// shadesmith 0.1.0, c 22c446c4, ray_marching.py:60: render(image: ndarray[f32[3], 2])
 #include <math.h>
 #include <stdbool.h>
 
@@ -15,10 +15,12 @@ typedef struct { float x, y, z; } vec3;
 
 static inline vec3 vec3_abs(vec3 a) { return (vec3){fabsf(a.x), fabsf(a.y), fabsf(a.z)}; }
 static inline vec3 vec3_add(vec3 a, vec3 b) { return (vec3){a.x + b.x, a.y + b.y, a.z + b.z}; }
-static inline vec3 vec3_div_vs(vec3 a, float b) { return (vec3){a.x / b, a.y / b, a.z / b}; }
 static inline float vec3_dot(vec3 a, vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 static inline vec3 vec3_mul_sv(float a, vec3 b) { return (vec3){a * b.x, a * b.y, a * b.z}; }
+static inline vec3 vec3_mul_vs(vec3 a, float b) { return (vec3){a.x * b, a.y * b, a.z * b}; }
 static inline float vec3_length(vec3 a) { return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z); }
+static inline vec3 vec3_div_vs(vec3 a, float b) { return (vec3){a.x / b, a.y / b, a.z / b}; }
+static inline vec3 vec3_normalize(vec3 a) { return vec3_div_vs(a, vec3_length(a)); }
 static inline vec3 vec3_sub(vec3 a, vec3 b) { return (vec3){a.x - b.x, a.y - b.y, a.z - b.z}; }
 
 typedef struct {
@@ -47,7 +49,7 @@ static inline float mix(float x, float y, float a) { return x * (1.0f - a) + y *
 
 // ti.math.mix
 static inline vec3 mix_vec3(vec3 x, vec3 y, float a) {
-    return vec3_add(vec3_mul_sv(1.0f - a, x), vec3_mul_sv(a, y));
+    return vec3_add(vec3_mul_vs(x, 1.0f - a), vec3_mul_vs(y, a));
 }
 
 // ray_marching.py:35  def nearest(shapes: ti.template(), p):
@@ -102,16 +104,14 @@ static inline float shadow(const struct Args args, vec3 p, vec3 light) {
 static inline void task(const struct Args args, int i, int j) {
     // ray_marching.py:62  eye, light = vec3(0.0, 2.0, -5.5), normalize(vec3(0.6, 0.9, -0.5))
     vec3 eye = {0.0f, 2.0f, -5.5f};
-    vec3 light = vec3_div_vs((vec3){0.6f, 0.9f, -0.5f}, vec3_length((vec3){0.6f, 0.9f, -0.5f}));
+    vec3 light = vec3_normalize((vec3){0.6f, 0.9f, -0.5f});
     // ray_marching.py:63  ray = normalize(vec3((i - WIDTH / 2) / HEIGHT, (j - HEIGHT / 2) / HEIGHT
     //     - 0.22, 1.0))
-    vec3 v = {(i - (float)WIDTH / 2.0f) / (float)HEIGHT,
-        (j - (float)HEIGHT / 2.0f) / (float)HEIGHT - 0.22f, 1.0f};
-    vec3 ray = vec3_div_vs(v, vec3_length(v));
+    vec3 ray = vec3_normalize((vec3){(i - WIDTH / 2.0f) / HEIGHT,
+        (j - HEIGHT / 2.0f) / HEIGHT - 0.22f, 1.0f});
     // ray_marching.py:64  t, hit = 0.0, Hit(0.0, vec3(0.0))
-    vec3 vector = {0.0f, 0.0f, 0.0f};
     float t = 0.0f;
-    Hit hit = {0.0f, vector};
+    Hit hit = {0.0f, (vec3){0.0f, 0.0f, 0.0f}};
     // ray_marching.py:65  for _ in range(120):
     for (int k = 0; k < 120; k++) {
         // ray_marching.py:66  hit = nearest(shapes, eye + t * ray)
@@ -128,12 +128,11 @@ static inline void task(const struct Args args, int i, int j) {
     image(i, j) = sky;  // :71
     if (t < 30.0f) {  // :72
         // ray_marching.py:73  p, normal = eye + t * ray, vec3(0.0)
-        vec3 p = vec3_add(eye, vec3_mul_sv(t, ray)), normal = vector;
+        vec3 p = vec3_add(eye, vec3_mul_sv(t, ray)), normal = {0.0f, 0.0f, 0.0f};
         // ray_marching.py:74  for k in ti.static(range(3)):
         #pragma GCC unroll 3
         for (int k = 0; k < 3; k++) {
-            // ray_marching.py:75  step = vec3(0.0)
-            vec3 step = vector;
+            vec3 step = {0.0f, 0.0f, 0.0f};  // :75
             ((float *)&step)[k] = 0.001f;  // :76
             // ray_marching.py:77  normal[k] = nearest(shapes, p + step).distance - nearest(shapes,
             //     p - step).distance
@@ -141,7 +140,7 @@ static inline void task(const struct Args args, int i, int j) {
                 - nearest(args, vec3_sub(p, step)).distance;
         }
         // ray_marching.py:78  normal = normalize(normal)
-        normal = vec3_div_vs(normal, vec3_length(normal));
+        normal = vec3_normalize(normal);
         // ray_marching.py:79  diffuse = ti.max(dot(normal, light), 0.0) * shadow(shapes, p + 0.01 *
         //     normal, light)
         float diffuse = max_f32(vec3_dot(normal, light), 0.0f)

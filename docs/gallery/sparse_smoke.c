@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c ecaf8eb2, sparse_smoke.py:31: spread(t: f32)
+// shadesmith 0.1.0, c a2fdca03, sparse_smoke.py:31: spread(t: f32)
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -140,8 +140,8 @@ static inline void task_2(const struct Args args, int list_index, int i_inside, 
     if (x_in(x_block, i, j) > 0.004f) {
         // sparse_smoke.py:18  swirl = vec2(ti.cos(3 * q.y - 0.031 * t) * 0.9, ti.sin(4 * q.x +
         //     0.023 * t) * 0.5)
-        vec2 swirl = {cosf(3.0f * (j * (2.0f * pi / (float)N)) - 0.031f * args.t) * 0.9f,
-            sinf(4.0f * (i * (2.0f * pi / (float)N)) + 0.023f * args.t) * 0.5f};
+        vec2 swirl = {cosf(3.0f * (j * (2.0f * pi / N)) - 0.031f * args.t) * 0.9f,
+            sinf(4.0f * (i * (2.0f * pi / N)) + 0.023f * args.t) * 0.5f};
         // sparse_smoke.py:35  to = int(vec2(i, j) + DT * wind(vec2(i, j), t))
         ivec2 to = {(int)(i + (swirl.x + 0.0f)), (int)(j + (swirl.y + 1.5f))};
         // sparse_smoke.py:36  for a, b in ti.static(ti.ndrange((-2, 3), (-2, 3))):

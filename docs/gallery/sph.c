@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c d0cd3fd5, sph.py:63:
+// shadesmith 0.1.0, c 7ae0510f, sph.py:63:
 // move(x: ndarray[f32[2], 1], v: ndarray[f32[2], 1], new: ndarray[f32[2], 1], density:
 //     ndarray[f32, 1])
 #include <math.h>
@@ -53,7 +53,7 @@ static inline float slope(float r) {
 // sph.py:64  for i in x:
 static inline void task(const struct Args args, int i) {
     // sph.py:65  force, c = vec2(0.0, -GRAVITY), int(x[i] * CELLS)
-    ivec2 c = {(int)((float)CELLS * x(i).x), (int)((float)CELLS * x(i).y)};
+    ivec2 c = {(int)(CELLS * x(i).x), (int)(CELLS * x(i).y)};
     vec2 force = {0.0f, -GRAVITY};
     // sph.py:67  (ti.max(c.x - 1, 0), ti.min(c.x + 2, CELLS)), (ti.max(c.y - 1, 0), ti.min(c.y + 2,
     //     CELLS))
@@ -78,13 +78,13 @@ static inline void task(const struct Args args, int i) {
                         * ((density(i) - 1.0f) / (density(i) * density(i))
                         + (density_j - 1.0f) / (density_j * density_j));
                     // sph.py:75  force -= MASS * pressure * slope(r) * to / r
-                    float slope_result = slope(r);
+                    float slope_r = slope(r);
                     force = vec2_sub(force,
-                        vec2_div_vs(vec2_mul_sv(MASS * pressure * slope_result, to), r));
+                        vec2_div_vs(vec2_mul_sv(MASS * pressure * slope_r, to), r));
                     // sph.py:76  force += VISCOSITY * MASS * (v[j] - v[i]) / density[j] * -slope(r)
                     //     / r
                     force = vec2_add(force,
-                        vec2_div_vs(vec2_mul_sv(-slope_result,
+                        vec2_div_vs(vec2_mul_sv(-slope_r,
                         vec2_div_vs(vec2_mul_sv(VISCOSITY * MASS, vec2_sub(v(j), v(i))),
                         density_j)), r));
                 }

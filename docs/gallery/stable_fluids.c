@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 4267611d, stable_fluids.py:27:
+// shadesmith 0.1.0, c 75c60198, stable_fluids.py:27:
 // advect(v: ndarray[f32[2], 2], dye: ndarray[f32, 2], new_v: ndarray[f32[2], 2], new_dye:
 //     ndarray[f32, 2], t: f32)
 #include <math.h>
@@ -31,6 +31,7 @@ static inline float atomic_add_f32(float *address, float value) {
 
 static inline float vec2_dot(vec2 a, vec2 b) { return a.x * b.x + a.y * b.y; }
 static inline vec2 vec2_mul_sv(float a, vec2 b) { return (vec2){a * b.x, a * b.y}; }
+static inline vec2 vec2_mul_vs(vec2 a, float b) { return (vec2){a.x * b, a.y * b}; }
 static inline vec2 vec2_sub(vec2 a, vec2 b) { return (vec2){a.x - b.x, a.y - b.y}; }
 
 struct Args {
@@ -53,15 +54,14 @@ struct Args {
 
 // ti.math.mix
 static inline vec2 mix(vec2 x, vec2 y, float a) {
-    return vec2_add(vec2_mul_sv(1.0f - a, x), vec2_mul_sv(a, y));
+    return vec2_add(vec2_mul_vs(x, 1.0f - a), vec2_mul_vs(y, a));
 }
 
 // stable_fluids.py:18  def sample(x: ti.template(), p):
 // with x = v
 static inline vec2 sample(const struct Args args, vec2 p) {
     // stable_fluids.py:20  p = ti.math.clamp(p, 0.5, N - 1.5)
-    p = (vec2){min_f32((float)N - 1.5f, max_f32(0.5f, p.x)),
-        min_f32((float)N - 1.5f, max_f32(0.5f, p.y))};
+    p = (vec2){min_f32(N - 1.5f, max_f32(0.5f, p.x)), min_f32(N - 1.5f, max_f32(0.5f, p.y))};
     int i = (int)p.x, j = (int)p.y;  // :21
     // stable_fluids.py:22  f = p - ti.math.vec2(i, j)
     vec2 f = vec2_sub(p, (vec2){(float)i, (float)j});
@@ -77,8 +77,7 @@ static inline float mix_f32(float x, float y, float a) { return x * (1.0f - a) +
 // with x = dye
 static inline float sample_dye(const struct Args args, vec2 p) {
     // stable_fluids.py:20  p = ti.math.clamp(p, 0.5, N - 1.5)
-    p = (vec2){min_f32((float)N - 1.5f, max_f32(0.5f, p.x)),
-        min_f32((float)N - 1.5f, max_f32(0.5f, p.y))};
+    p = (vec2){min_f32(N - 1.5f, max_f32(0.5f, p.x)), min_f32(N - 1.5f, max_f32(0.5f, p.y))};
     int i = (int)p.x, j = (int)p.y;  // :21
     // stable_fluids.py:22  f = p - ti.math.vec2(i, j)
     vec2 f = vec2_sub(p, (vec2){(float)i, (float)j});
@@ -97,7 +96,7 @@ static inline void task(const struct Args args, int i, int j) {
     // stable_fluids.py:31  new_dye[i, j] = sample(dye, from_where) * 0.999
     new_dye(i, j) = sample_dye(args, from_where) * 0.999f;
     // stable_fluids.py:33  jet = ti.math.vec2(N / 2 + side * N * 0.33, N / 2 - side * 14)
-    vec2 jet = {N_shifted, (float)N / 2.0f + 14.0f};
+    vec2 jet = {N_shifted, N / 2.0f + 14.0f};
     // stable_fluids.py:34  near = ti.exp(-(ti.math.vec2(i, j) - jet).norm_sqr() / 40)
     vec2 jet_difference = vec2_sub((vec2){(float)i, (float)j}, jet);
     float near = expf(-vec2_dot(jet_difference, jet_difference) / 40.0f);
@@ -107,7 +106,7 @@ static inline void task(const struct Args args, int i, int j) {
     atomic_add_f32(&new_v(i, j).y, near * product);
     // stable_fluids.py:36  new_dye[i, j] += near * 0.35
     atomic_add_f32(&new_dye(i, j), near * 0.35f);
-    vec2 jet_1 = {N_shifted_1, (float)N / 2.0f - 14.0f};
+    vec2 jet_1 = {N_shifted_1, N / 2.0f - 14.0f};
     vec2 jet_difference_1 = vec2_sub((vec2){(float)i, (float)j}, jet_1);
     float near_1 = expf(-vec2_dot(jet_difference_1, jet_difference_1) / 40.0f);
     atomic_add_f32(&new_v(i, j).x, near_1 * -1.6f);

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c e1dfcfc6, wave.py:35: paint(u: ndarray[f32, 2], image: ndarray[f32[3], 2])
+// shadesmith 0.1.0, c 6d8c5bcc, wave.py:35: paint(u: ndarray[f32, 2], image: ndarray[f32[3], 2])
 
 enum { N = 384 };  // captured
 
@@ -31,9 +31,8 @@ static inline void task(const struct Args args, int i, int j) {
     vec3 warm = {1.0f, 0.75f, 0.35f}, cold = {0.3f, 0.6f, 1.0f};  // :37
     // wave.py:38  image[i, j] = ti.math.vec3(0.4) if is_wall(i, j) else ti.max(u[i, j], 0.0) * warm
     //     - ti.min(u[i, j], 0.0) * cold
-    image(i, j) = 120 <= i && i < 126 && abs_i32(abs_i32(j - N / 2) - 36) >= 7
-        ? (vec3){0.4f, 0.4f, 0.4f}
-        : vec3_sub(vec3_mul_sv(max_f32(u(i, j), 0.0f), warm),
+    image(i, j) = 120 <= i && i < 126 && abs_i32(abs_i32(j - N / 2) - 36) >= 7 ? (vec3){0.4f, 0.4f,
+        0.4f} : vec3_sub(vec3_mul_sv(max_f32(u(i, j), 0.0f), warm),
         vec3_mul_sv(min_f32(u(i, j), 0.0f), cold));
 }
 
