@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeGuard
 
 from ...ir.nodes import Statement, blocks
@@ -11,6 +12,11 @@ from ...ir.statements import Array, Cast, Continue, GlobalPtr, LoopIndex, RangeF
 def is_index_of(value: Statement | None, loop: Statement | None) -> TypeGuard[LoopIndex]:
     """Return whether `value` is an index of `loop`, along any of its axes."""
     return isinstance(value, LoopIndex) and value.loop is loop
+
+
+def are_indices_of(values: Sequence[Statement], loop: Statement | None) -> bool:
+    """Return whether values are the indices of `loop`, in the order of its axes."""
+    return all(is_index_of(value, loop) and value.axis == axis for axis, value in enumerate(values))
 
 
 def uncast(value: Statement) -> Statement:

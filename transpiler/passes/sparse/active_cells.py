@@ -40,7 +40,7 @@ from ...ir.statements import AtomicOp, GlobalPtr, GlobalStore, If, LoopIndex, Ra
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32, u1, u32
 from ...lazy_dataclasses import dataclass
-from ..analysis.queries import is_index_of
+from ..analysis.queries import are_indices_of
 
 AXES = "ijklmnop"
 """Names of indices that have no name in Python."""
@@ -98,7 +98,7 @@ def unlisted_by(statement: Statement) -> set[Node]:
             result.update(sparse_above(inner.node))
         elif isinstance(inner, Deactivate):
             result.update(pools_below(inner.node))
-            if inner.node.kind == "bitmasked" and not _are_current(inner.indices, statement):
+            if inner.node.kind == "bitmasked" and not are_indices_of(inner.indices, statement):
                 result.add(inner.node)
         elif isinstance(inner, (GlobalStore, AtomicOp)):
             base = base_pointer(inner.pointer)
@@ -119,12 +119,7 @@ def _is_in_current_cell(pointer: GlobalPtr, loop: Statement) -> bool:
         sparse_above(loop.array.place) == sparse_above(pointer.array.place)
         and loop.array.offset == pointer.array.offset
     )
-    return same and _are_current(pointer.indices, loop)
-
-
-def _are_current(indices: list[Statement], loop: Statement) -> bool:
-    """Return whether indices are those of the current iteration of a loop."""
-    return all(is_index_of(index, loop) and index.axis == axis for axis, index in enumerate(indices))
+    return same and are_indices_of(pointer.indices, loop)
 
 
 def changes_its_cells(loop: StructFor) -> bool:

@@ -25,7 +25,7 @@ from ...ir.sparse import IsActive, sparse_array
 from ...ir.statements import Array, Const, GlobalPtr, If, LoopIndex, RangeFor, is_const
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Tensor, Type, i32, u32
-from ..analysis.queries import is_index_of
+from ..analysis.queries import are_indices_of, is_index_of
 from .widenable import Plan, plan_of
 
 BITS = 32
@@ -81,9 +81,7 @@ def _by_number(task: Task, loop: RangeFor, test: IsActive | None) -> tuple[Range
     statements = list(task.body)
     if test is not None:
         branch = statements[-1]
-        if not (isinstance(branch, If) and branch.condition is test and not branch.otherwise) or not _is_own(
-            test, loop
-        ):
+        if not isinstance(branch, If) or branch.condition is not test or branch.otherwise or not _is_own(test, loop):
             return None
         statements[-1:] = branch.then.statements
     elif not loop.order:
@@ -119,14 +117,7 @@ def _by_number(task: Task, loop: RangeFor, test: IsActive | None) -> tuple[Range
 def _is_own(test: IsActive, loop: RangeFor) -> bool:
     """Return whether a test asks for the element of its iteration."""
     assert loop.over is not None and loop.over.place is not None
-    return test.node is loop.over.place.parent and not loop.over.offset and _are_own(test.indices, loop)
-
-
-def _are_own(indices: list[Statement], loop: RangeFor) -> bool:
-    """Return whether indices are those of the iteration."""
-    return len(indices) == len(loop.starts) and all(
-        is_index_of(index, loop) and index.axis == axis for axis, index in enumerate(indices)
-    )
+    return test.node is loop.over.place.parent and not loop.over.offset and are_indices_of(test.indices, loop)
 
 
 def _has_same_number(pointer: GlobalPtr, loop: RangeFor) -> bool:
@@ -135,7 +126,7 @@ def _has_same_number(pointer: GlobalPtr, loop: RangeFor) -> bool:
     assert over is not None and over.place is not None
     if array.place is None or not _is_one_array(array) or array.shape != over.shape or array.offset != over.offset:
         return False
-    return memory_order(array.place) == memory_order(over.place) and _are_own(pointer.indices, loop)
+    return memory_order(array.place) == memory_order(over.place) and are_indices_of(pointer.indices, loop)
 
 
 def _count(array: Array) -> Origin | None:
