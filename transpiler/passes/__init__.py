@@ -48,6 +48,7 @@ from .cleanup.simplify import simplify
 from .cleanup.split_vectors import split_vectors
 from .cleanup.tidy_adjoints import tidy_adjoints
 from .cleanup.unroll_components import unroll_components
+from .cleanup.unused_copies import unused_copies
 from .cleanup.whole_atomics import whole_atomics
 from .context import Pass, PassContext, PassRun
 from .control.branch_depth import branch_depth
@@ -270,6 +271,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         operand_order,  # before the last cleanup, which merges equal operations
         ranges,  # after all passes that ask what an operation is: they know Python's divisions
         cleanup,
+        unused_copies,  # after the last cleanup, which may have removed the last addition
         call_effects,  # for the printers: cleanup may have removed the last effect
         expand_vectors,  # after the last cleanup, which would use the elements of a vector in place of the vector
         dead_code,  # what `expand_vectors` has replaced
@@ -299,7 +301,7 @@ REQUIRED = frozenset({
     "split_arrays", "packed_arrays", "lower", "call_effects", "recursion",
     "activate_cells", "deactivate_cells", "ordered_loops", "offload", "struct_for",
     "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "minima", "lowest_bits", "wide_shifts",
-    "exact_ends", "rounded_halves",
+    "exact_ends", "rounded_halves", "unused_copies",
     "sparse_arrays",
     "forward_mode", "reverse_mode",
 })  # fmt: skip

@@ -103,3 +103,27 @@ def test_names_of_copies_are_free(target: str) -> None:
     x = (np.arange(3000) % 4).astype(np.int32)
     count(x, 5)
     assert [f.to_numpy().tolist() for f in (h, own, k)] == [[3750] * 4, [1500] * 4, [2250] * 4]
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_copies_of_additions_that_never_happen_are_dropped(target: str, keeps: bool) -> None:
+    """What a branch compares is known only when ranges are: the copies were chosen before."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    never, h = ti.field(ti.i32, 5), ti.field(ti.i32, 5)
+
+    @ti.kernel
+    def count(x: ti.types.ndarray(ti.i32, 3)):
+        for i, j, k in x:
+            zero = 0
+            if (zero < 1 > j) in (2, 2, 2):
+                never[x[i, j, k] % 5] += 1
+            if ti.static(keeps):
+                h[x[i, j, k] % 5] += 1
+
+    x = numbers(N).reshape(10, 40, 50)
+    count(x)
+    assert not never.to_numpy().any()
+    assert np.array_equal(h.to_numpy(), keeps * np.bincount(x.ravel() % 5, minlength=5))
+    for arch in (ti.cpu, ti.cuda, ti.vulkan):
+        assert "never_" not in count.source(x, arch=arch)
+        assert ("h_cop" in count.source(x, arch=arch)) == keeps
