@@ -30,6 +30,24 @@ template <class Vector> __device__ inline void atomic_add_float2(Vector *address
 #endif
 }
 
+// Adds to 3 floats, each atomically; from sm_90 on by two instructions, since the first two or the
+// last two are at a multiple of 8 bytes.
+template <class Vector> __device__ inline void atomic_add_float3(Vector *address, Vector value) {
+#if __CUDA_ARCH__ >= 900
+    if ((size_t)address % 8 == 0) {
+        atomicAdd((float2 *)&address->x, make_float2(value.x, value.y));
+        atomicAdd(&address->z, value.z);
+    } else {
+        atomicAdd(&address->x, value.x);
+        atomicAdd((float2 *)&address->y, make_float2(value.y, value.z));
+    }
+#else
+    atomicAdd(&address->x, value.x);
+    atomicAdd(&address->y, value.y);
+    atomicAdd(&address->z, value.z);
+#endif
+}
+
 // Adds to 4 floats, each atomically; from sm_90 on by one instruction, for which `address` is a
 // multiple of 16 bytes.
 template <class Vector> __device__ inline void atomic_add_float4(Vector *address, Vector value) {

@@ -1,4 +1,4 @@
-"""Finds additions to neighbours in memory that one atomic instruction performs, where a target has such instructions.
+"""Finds additions to neighbours in memory that fewer atomic instructions perform, where a target has such instructions.
 
     atomic add grid[$i].v.x, $a      }
     atomic add grid[$i].v.y, $b      }    printed as    atomic_add_float4((float4 *)&grid(i).v.x, {a, b, c, m});
@@ -7,8 +7,9 @@
 
 Each element is added atomically, as before; an H200 takes a fourth of the time for all (p2g3d: 1.95 ms, .57). The
 address must be a multiple of 8 or 16 bytes, which only fields are known to have: of vectors of 2 or 4 floats, and
-of members that share a cell, `ti.root.dense(...).place(v, mass)`. The statements stay, and are numbered. A remark says
-where a cell would make one instruction of additions to two fields.
+of members that share a cell, `ti.root.dense(...).place(v, mass)`. Three floats anywhere take two instructions, of which
+`atomic_add_float3` finds the aligned one (p2g3d with a field of 3-vectors: 2.27 ms, 1.70). The statements stay, and are
+numbered. A remark says where a cell would make one instruction of additions to two fields.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from ..context import PassContext
 
 WIDTHS = (4, 2)
 """Floats that one instruction adds."""
+ANYWHERE = 3
+"""Floats that two instructions add, whatever their address."""
 
 Key = tuple[Hashable, ...]
 
@@ -83,19 +86,21 @@ def _join(block: Block, group: list[AtomicOp], number: int, context: PassContext
         atomic.together = (number, lane, len(group))
     last = next(statement for statement in reversed(block.statements) if statement in group)
     if context.options.why_comments:
-        last.remarks = (*last.remarks, Remark("one instruction (vector_atomics)"))
+        count = "two instructions" if len(group) == ANYWHERE else "one instruction"
+        last.remarks = (*last.remarks, Remark(f"{count} (vector_atomics)"))
 
 
 def _groups(cell: _Cell) -> Iterator[list[AtomicOp]]:
-    """Yield the additions of neighbours that an instruction can perform, the widest first."""
+    """Yield the additions of neighbours that are performed together, those by one instruction first."""
     remaining = dict(cell.additions)
-    for width in WIDTHS:
+    for width in (*WIDTHS, ANYWHERE):
         size = width * f32.size_bytes
-        if cell.alignment % size:
+        unit = f32.size_bytes if width == ANYWHERE else size
+        if cell.alignment % unit:
             continue
         for first in sorted(remaining):
             offsets = range(first, first + size, f32.size_bytes)
-            if first % size == 0 and all(offset in remaining for offset in offsets):
+            if first % unit == 0 and all(offset in remaining for offset in offsets):
                 yield [remaining.pop(offset) for offset in offsets]
 
 
@@ -140,10 +145,14 @@ def _address(pointer: Statement) -> tuple[Key, int, int] | None:
                 return None
             offset += kind.element.size_bytes * _row_major(indices, kind.shape)
         pointer = pointer.origin
-    if not isinstance(pointer, GlobalPtr) or pointer.cell is not None or not _has_known_address(pointer.array):
+    if not isinstance(pointer, GlobalPtr) or pointer.cell is not None:
         return None
     array, place = pointer.array, pointer.array.place
+    if array.is_shared or array.clamped or array.node is not None:
+        return None
     where = tuple(index.value if isinstance(index, Const) else index for index in pointer.indices)
+    if not _has_known_address(array):
+        return ((array, *where), offset, f32.size_bytes) if place is None else None
     if place is None:
         return (array, *where), offset, gcd(16, array.element.size_bytes if prod(array.shape or ()) > 1 else 16)
     strides = [component.stride_bytes for component in index_components_of(place)]
@@ -159,7 +168,7 @@ def _row_major(indices: list[int], shape: tuple[int, ...]) -> int:
 
 
 def _has_known_address(array: Array) -> bool:
-    """Return whether an array is a field outside of shared memory and pools: its allocation is aligned."""
-    if array.shape is None or array.is_shared or array.clamped or array.may_alias or array.node is not None:
+    """Return whether an array is a field outside of pools: its allocation is aligned."""
+    if array.shape is None or array.may_alias:
         return False
     return array.place is None or not sparse_above(array.place)
