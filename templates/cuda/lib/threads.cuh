@@ -34,13 +34,10 @@ template <class Vector> __device__ inline void atomic_add_float2(Vector *address
 // last two are at a multiple of 8 bytes.
 template <class Vector> __device__ inline void atomic_add_float3(Vector *address, Vector value) {
 #if __CUDA_ARCH__ >= 900
-    if ((size_t)address % 8 == 0) {
-        atomicAdd((float2 *)&address->x, make_float2(value.x, value.y));
-        atomicAdd(&address->z, value.z);
-    } else {
-        atomicAdd(&address->x, value.x);
-        atomicAdd((float2 *)&address->y, make_float2(value.y, value.z));
-    }
+    bool is_xy = (size_t)address % 8 == 0;  // the pair
+    atomicAdd((float2 *)(is_xy ? &address->x : &address->y),
+        is_xy ? make_float2(value.x, value.y) : make_float2(value.y, value.z));
+    atomicAdd(is_xy ? &address->z : &address->x, is_xy ? value.z : value.x);
 #else
     atomicAdd(&address->x, value.x);
     atomicAdd(&address->y, value.y);

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 2670d8e4, names.py:5:
+// shadesmith 0.1.0, cuda 6c6f922a, names.py:5:
 // names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32)
 
 #define BLOCK 128
@@ -7,13 +7,10 @@
 // last two are at a multiple of 8 bytes.
 template <class Vector> __device__ inline void atomic_add_float3(Vector *address, Vector value) {
 #if __CUDA_ARCH__ >= 900
-    if ((size_t)address % 8 == 0) {
-        atomicAdd((float2 *)&address->x, make_float2(value.x, value.y));
-        atomicAdd(&address->z, value.z);
-    } else {
-        atomicAdd(&address->x, value.x);
-        atomicAdd((float2 *)&address->y, make_float2(value.y, value.z));
-    }
+    bool is_xy = (size_t)address % 8 == 0;  // the pair
+    atomicAdd((float2 *)(is_xy ? &address->x : &address->y),
+        is_xy ? make_float2(value.x, value.y) : make_float2(value.y, value.z));
+    atomicAdd(is_xy ? &address->z : &address->x, is_xy ? value.z : value.x);
 #else
     atomicAdd(&address->x, value.x);
     atomicAdd(&address->y, value.y);
