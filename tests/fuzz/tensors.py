@@ -119,7 +119,7 @@ class Tensors(Expressions):
         if a.type not in ("i32", "f32", "f64") and self.dialect.name == "taichi":
             return a.by(f"(~{a.text})")
         if real or a.type in SIGNED:
-            return a.by(self.random.choice(("(-{})", "abs({})", "ti.abs({})")).format(a.text))
+            return a.by(self.negated_or_positive(a))
         return a.by(f"(~{a.text})")
 
     def tensor_cast(self, depth: int, shape: tuple[int, ...], real: bool, exact: bool) -> Value:
