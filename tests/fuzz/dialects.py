@@ -18,6 +18,7 @@ class Dialect:
     clamps: `boundary="clamp"`. slices: rows and columns of matrices, comparisons of vectors.
     zeroth_powers: `x ** 0` with a literal 0 also of unsigned integers. quantised_logic: `|=`, `^=` of elements of a few bits.
     tensor_powers: `v ** n` has the type of v also where n has another. sparse_components: stores to a component, at an index known at run time only, of a vector in a sparse node.
+    least_absolute: `abs` of the least integer is that integer.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Dialect:
     tensor_powers: bool = True
     quantised_logic: bool = True
     sparse_components: bool = True
+    least_absolute: bool = True
 
 
 PORTABLE = Dialect("portable")
@@ -67,6 +69,7 @@ TAICHI = Dialect(
     tensor_powers=False,
     quantised_logic=False,
     sparse_components=False,
+    least_absolute=False,
 )
 """What Taichi 1.7.4 computes as we do: docs/numerics.md lists the rest."""
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from .dialects import Dialect, Policy
-from .scalars import INTEGERS, LARGEST_EXACT, SIGNED, Value, greatest, is_real, promote, width
+from .scalars import INTEGERS, LARGEST_EXACT, SIGNED, Value, greatest, is_real, least, promote, width
 
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
@@ -214,8 +214,15 @@ class Expressions:
         if a.type in SIGNED and self.chance(0.6):
             if a.type != "i32" and self.dialect.name == "taichi":  # which has no abs of other types
                 return Value(f"(-{a.text})", a.type, a.bound)
-            return Value(self.random.choice(("(-{})", "abs({})", "ti.abs({})")).format(a.text), a.type, a.bound)
+            return Value(self.negated_or_positive(a), a.type, a.bound)
         return Value(f"(~{a.text})", a.type)
+
+    def negated_or_positive(self, a: Value) -> str:
+        """Return -x or abs(x)."""
+        form = self.random.choice(("(-{})", "abs({})", "ti.abs({})"))
+        if a.type == "i32" and "abs" in form and not self.dialect.least_absolute:
+            return form.format(f"ti.max({a.text}, {least('i32') + 1})")
+        return form.format(a.text)
 
     def integer_choice(self, depth: int) -> Value:
         """Return one of two by a condition."""

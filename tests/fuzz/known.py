@@ -89,9 +89,29 @@ def _is_vulkan_driver(failure: Failure, run: Run) -> bool:
     return again[0] == "ok" and difference(again[1], expected) is not None
 
 
-FOLDING = "right if literals cannot be folded"
-NESTING = "right if nested nodes are one node"
-OPTIMISER = "right without its optimisations"
+FOLDING = "right if literals cannot be folded (it folds with C's division, u32 as i32, powers as f64)"
+NESTING = "right if nested nodes are one node (an extent of 3 or 7 below another node)"
+SETTINGS = {
+    "taichi_uncached": ["right if loops do not keep elements in locals (two locals of one element)"],
+    "taichi_scalarized": ["right with scalars in place of matrices (old components, atomics that activate no cell)"],
+    "taichi0": ["right without its optimisations"],
+    "taichi": [],
+    "taichi_plain": ["right if loops do not keep elements in locals", "right with scalars in place of matrices"],
+}
+"""Targets that are Taichi with other options, and what these change."""
+
+
+def _defects_of_taichi() -> list[Cause]:
+    """Return all combinations of what makes Taichi right, those of the fewest changes first."""
+    found = []
+    for target, settings in SETTINGS.items():
+        for is_unfolded in (False, True):
+            for is_flat in (False, True):
+                names = [*settings, *[FOLDING] * is_unfolded, *[NESTING] * is_flat]
+                is_it = _is_right_on(target + "_unfolded" * is_unfolded, flattened if is_flat else None)
+                found.append((len(names), Cause(f"Taichi 1.7.4: {', and '.join(names)}", is_it)))
+    return [cause for count, cause in sorted(found, key=lambda item: item[0]) if count]
+
 
 CAUSES: tuple[Cause, ...] = (
     Cause("the GPU has no atomics of 8 or 16 bits: refused by name", _is_narrow_atomic),
@@ -99,15 +119,7 @@ CAUSES: tuple[Cause, ...] = (
     Cause("the Vulkan driver: right in another spelling of the same shader (`respelled`)", _is_vulkan_driver),
     Cause("Taichi 1.7.4: its process dies or hangs (its own assertions, LLVM)", _is_taichi_dead),
     Cause("Taichi 1.7.4: it refuses the program", _is_taichi_refusal),
-    Cause(f"Taichi 1.7.4: {OPTIMISER}", _is_right_on("taichi0")),
-    Cause(
-        f"Taichi 1.7.4: {FOLDING} (it folds with C's division, u32 as i32, powers as f64)",
-        _is_right_on("taichi_unfolded"),
-    ),
-    Cause(f"Taichi 1.7.4: {NESTING} (an extent of 3 or 7 below another node)", _is_right_on("taichi", flattened)),
-    Cause(f"Taichi 1.7.4: {FOLDING}, and {NESTING}", _is_right_on("taichi_unfolded", flattened)),
-    Cause(f"Taichi 1.7.4: {OPTIMISER}, and {FOLDING}", _is_right_on("taichi0_unfolded")),
-    Cause(f"Taichi 1.7.4: {OPTIMISER}, {FOLDING}, and {NESTING}", _is_right_on("taichi0_unfolded", flattened)),
+    *_defects_of_taichi(),
 )
 
 

@@ -34,11 +34,13 @@ class _Unfolder(ast.NodeTransformer):
         node.body = [self.visit(statement) for statement in node.body]
         return node
 
-    def visit_Subscript(self, node: ast.Subscript) -> ast.Subscript:  # noqa: N802
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:  # noqa: N802
         node.value = self.visit(node.value)  # b[ti.cast(-7, ti.i32) % 4, 3][0, 0]
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         new = [part if isinstance(part, ast.Constant) else self.visit(part) for part in parts]
         node.slice = ast.Tuple(new, ast.Load()) if isinstance(node.slice, ast.Tuple) else new[0]
+        if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":  # of a field: a number of the kernel
+            return _with_zero(node)
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.Compare:  # noqa: N802
@@ -49,8 +51,8 @@ class _Unfolder(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.BinOp:  # noqa: N802
         node.left = self.visit(node.left)
-        if not isinstance(node.op, ast.Pow):
-            node.right = self.visit(node.right)
+        if not isinstance(node.op, ast.Pow) or any(isinstance(part, ast.BinOp) for part in ast.walk(node.right)):
+            node.right = self.visit(node.right)  # not of `x ** 0`, which is 1 for any x
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.Call:  # noqa: N802

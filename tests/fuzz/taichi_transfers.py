@@ -65,7 +65,7 @@ def _from_numpy(field: Any, array: np.ndarray) -> None:
 def _to_numpy(field: Any) -> np.ndarray:
     shape = field.shape
     if isinstance(field, ti.MatrixField):
-        shape += (field.n,) if field.ndim == 1 else (field.n, field.m)
+        shape += (field.n,) if field.m == 1 else (field.n, field.m)  # of a matrix of one column, too
     name = field.dtype.to_string()
     type = QUANTISED.get(name[:2]) if name[2:].isdigit() else None
     array = np.zeros(shape, type or to_numpy_type(field.dtype))
@@ -84,8 +84,9 @@ def _copy(pairs: list[tuple[Any, np.ndarray]], is_write: bool) -> None:
             _assign(lines, "        ", f"a{k}[I - ti.static(o{k})]", f"f{k}[I]", is_write)
             continue
         lines.append(f"        for p in ti.static(range({field.n})):")
-        if field.ndim == 1:
-            _assign(lines, "            ", f"a{k}[I - ti.static(o{k}), p]", f"f{k}[I][p]", is_write)
+        if field.m == 1:
+            component = "p" if field.ndim == 1 else "p, 0"
+            _assign(lines, "            ", f"a{k}[I - ti.static(o{k}), p]", f"f{k}[I][{component}]", is_write)
         else:
             lines.append(f"            for q in ti.static(range({field.m})):")
             _assign(lines, "                ", f"a{k}[I - ti.static(o{k}), p, q]", f"f{k}[I][p, q]", is_write)

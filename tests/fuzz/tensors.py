@@ -119,7 +119,7 @@ class Tensors(Expressions):
         if a.type not in ("i32", "f32", "f64") and self.dialect.name == "taichi":
             return a.by(f"(~{a.text})")
         if real or a.type in SIGNED:
-            return a.by(self.random.choice(("(-{})", "abs({})", "ti.abs({})")).format(a.text))
+            return a.by(self.negated_or_positive(a))
         return a.by(f"(~{a.text})")
 
     def tensor_cast(self, depth: int, shape: tuple[int, ...], real: bool, exact: bool) -> Value:
@@ -154,13 +154,8 @@ class Tensors(Expressions):
         a = self.tensor(depth - 1, shape, False)
         if width(a.type) == 8 and not self.dialect.narrow_division:
             return a
-        return Value(
-            f"({a.text} {self.random.choice(('//', '%'))} {self.divisor(depth).text})",
-            promote(a.type, "i32"),
-            0.0,
-            True,
-            shape,
-        )
+        sign, b = self.random.choice(("//", "%")), self.divisor(depth)
+        return Value(f"({a.text} {sign} {b.text})", promote(a.type, b.type), 0.0, True, shape)
 
     def tensor_shift(self, depth: int, shape: tuple[int, ...], real: bool, exact: bool) -> Value:
         """Return a shift of all elements."""

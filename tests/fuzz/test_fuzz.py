@@ -73,6 +73,8 @@ def test_a_program_whose_literals_cannot_be_folded_computes_the_same(tmp_path: P
         ("for i, j in ti.ndrange((-1, 2), x): pass", "for i, j in ti.ndrange((-1, 2), x):"),
         ("b[2] = ti.static(3)", "b[2] = ti.static(3)"),
         ("x = self.k % 3 + self.y", "x = (self.k + Z) % (3 + Z) + self.y"),
+        ("x = b.shape[0] ** 12", "x = (b.shape[0] + Z) ** 12"),
+        ("x = y ** (-7 // 8 & 3) ** 2", "x = y ** (-(7 + Z) // (8 + Z) & 3 + Z) ** 2"),
     ],
 )  # fmt: skip
 def test_literals_cannot_be_folded_wherever_they_stand(line: str, expected: str) -> None:
@@ -88,6 +90,14 @@ def test_literals_outside_of_kernels_stay() -> None:
     text = "import shadesmith as ti\nx = ti.field(ti.i32, shape=3)\n\ndef run():\n    return x[1] + 2"
     zero = "zero_of_the_fuzzer = ti.field(ti.i32, shape=())\n"
     assert unfolded(text) == text.replace("x = ", f"{zero}x = ")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_quotient_of_a_matrix_by_a_wider_number_is_wider(tmp_path: Path) -> None:
+    """A component of one was passed as a reference to an i32."""
+    path = tmp_path / "program.py"
+    path.write_text(Program(23002861).text())
+    assert results(path, "python")
 
 
 @pytest.mark.filterwarnings("ignore")

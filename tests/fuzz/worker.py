@@ -21,8 +21,14 @@ from typing import Any
 
 import numpy as np
 
-WITHOUT_OPTIMISATIONS = {"advanced_optimization": False, "cfg_optimization": False, "opt_level": 0}
-"""Of Taichi."""
+TAICHI: dict[str, dict[str, Any]] = {
+    "taichi": {},
+    "taichi0": {"advanced_optimization": False, "cfg_optimization": False, "opt_level": 0},
+    "taichi_scalarized": {"force_scalarize_matrix": True},
+    "taichi_uncached": {"cache_loop_invariant_global_vars": False},
+    "taichi_plain": {"force_scalarize_matrix": True, "cache_loop_invariant_global_vars": False},
+}
+"""Options of Taichi, by target."""
 OPTIONS: dict[str, dict[str, Any]] = {
     "python": {"arch": "python"},
     "plain": {"arch": "python"},
@@ -34,13 +40,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "cuda": {"arch": "cuda"},
     "emulated": {"arch": "cuda"},
     "emulated3": {"arch": "cuda"},
-    "taichi": {"arch": "cpu"},
-    "taichi_unfolded": {"arch": "cpu"},
-    "taichi0": {"arch": "cpu", **WITHOUT_OPTIMISATIONS},
-    "taichi0_unfolded": {"arch": "cpu", **WITHOUT_OPTIMISATIONS},
+    **{name + form: {"arch": "cpu", **options} for name, options in TAICHI.items() for form in ("", "_unfolded")},
 }
 """Options of `ti.init`, by target. plain: no pass that is not needed. taichi0: Taichi without its optimisations;
-*_unfolded: with programs whose literals it cannot fold. checked: raises at what no program may do.
+taichi_scalarized: with scalars in place of matrices; taichi_uncached: without locals for elements that a loop changes;
+taichi_plain: both; *_unfolded: with programs whose literals it cannot fold. checked: raises at what no program may do.
 emulated: emitted CUDA C on the host, with checks; emulated3: with -O3, without.
 vulkan_respelled: shaders in another spelling."""
 INTEGERS_OF_GLSL = {

@@ -321,3 +321,16 @@ def test_a_truth_value_is_shifted_as_a_number(target: str, default_ip: ti.i32) -
 
     shift(100, 4)
     np.testing.assert_array_equal(out.to_numpy(), [16, 0, 32, 85, 1 << (40 if default_ip is ti.i64 else 8)])
+
+
+def test_the_absolute_value_of_the_least_integer_is_that_integer(target: str) -> None:
+    @ti.kernel
+    def wide(x: ti.i32) -> ti.i64:
+        return ti.cast(ti.abs(x), ti.i64)
+
+    @ti.kernel
+    def third(x: ti.i32) -> ti.i32:
+        return abs(x) // 3
+
+    assert (wide(-(2**31)), third(-(2**31))) == (-(2**31), -715827883)
+    assert (wide(-(2**31) + 1), third(-7)) == (2**31 - 1, 2)
