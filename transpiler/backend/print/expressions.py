@@ -416,7 +416,8 @@ def _const(e: Expressions, value: Const) -> Rendered:
         operands = printed_operands(e.language, operation, e.template_of)
         return e.formatted(operation_syntax(e.language, operation), *operands)
     syntax = constant_syntax(e.language, value)
-    e.use(syntax)
+    if not syntax.template[0].isdigit():  # a number in digits needs no helper and has no name
+        e.use(syntax)
     return Rendered(syntax.template, syntax.precedence)
 
 
