@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import chain
 
 from ...errors import NOWHERE, SourceLocation, basename
 from ...ir.nodes import Remark, Statement
@@ -156,12 +155,12 @@ def _repeats(python: str, code: Sequence[str], types: frozenset[str]) -> bool:
     missing, added = given - words, words - given
     if source.startswith("for ("):
         added -= {0.0, 1.0}
-    if float in map(type, chain(missing, added)):
+    if float in map(type, (*missing, *added)):
         return False
-    known: set[str] = {word for word in given if word.__class__ is str}  # type: ignore[misc]
+    known = {word for word in given if isinstance(word, str)}
     members = _members(python) if "." in python else {}
     printed = known - missing
-    printed.update(*[_in_python(name, known, members) for name in added])  # type: ignore[arg-type]
+    printed.update(*[_in_python(name, known, members) for name in added if isinstance(name, str)])
     return known - types == printed - types
 
 
@@ -174,11 +173,18 @@ class _Words(dict[str, frozenset[str | float]]):
     def __missing__(self, run: str) -> frozenset[str | float]:
         if len(self) >= MAX_RUNS:
             self.clear()
-        words = [run] if run.isidentifier() else WORD.findall(run)
-        if "vec" in run or "mat" in run:
-            words = [word for word in words if not VECTOR_TYPE.fullmatch(word)]
-        self[run] = found = frozenset(map(_value, words))
+        self[run] = found = frozenset(_words_in(run))
         return found
+
+
+def _words_in(run: str) -> list[str | float]:
+    digits = run.rstrip("fF")
+    if digits.replace(".", "", 1).isdecimal():  # most, and an identifier: no search
+        return [float(digits)]
+    words = [run] if run.isidentifier() else WORD.findall(run)
+    if "vec" in run or "mat" in run:
+        words = [word for word in words if not VECTOR_TYPE.fullmatch(word)]
+    return list(map(_value, words))
 
 
 def _words(line: str) -> set[str | float]:
@@ -186,7 +192,8 @@ def _words(line: str) -> set[str | float]:
     has_exponent = "e-" in line or "e+" in line or "E-" in line or "E+" in line
     # Else the line is split between runs that contain all of a word, in a third of the time.
     runs = line.translate(BETWEEN_RUNS).split() if line.isascii() and not has_exponent else WORD.findall(line)
-    return set[str | float]().union(*map(WORDS_OF_RUNS.__getitem__, runs))
+    none: set[str | float] = set()
+    return none.union(*map(WORDS_OF_RUNS.__getitem__, runs))
 
 
 def _in_python(name: str, names: set[str], members: Mapping[str, Sequence[str]]) -> Sequence[str]:
