@@ -56,13 +56,13 @@ def without_collections(imports: bool = False) -> Iterator[None]:
     for 600,000, so that is left to the few calls that import something or leave much.
     """
     modules = len(sys.modules)
-    was_enabled = gc.isenabled()
+    was_enabled, young = gc.isenabled(), gc.get_count()[0]
     gc.disable()
     try:
         yield
     finally:
-        leaves_much = (imports and len(sys.modules) > modules) or gc.get_count()[0] > MANY_OBJECTS
-        if leaves_much and not gc.get_freeze_count():
+        leaves_much = was_enabled and gc.get_count()[0] - young > MANY_OBJECTS
+        if (leaves_much or (imports and len(sys.modules) > modules)) and not gc.get_freeze_count():
             gc.freeze()
             gc.unfreeze()
         if was_enabled:

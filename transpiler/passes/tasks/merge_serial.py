@@ -26,10 +26,10 @@ def merge_serial(kernel: Kernel, context: PassContext) -> bool:
     if len(serial) < 2 or context.may_have(kernel, (Rand,)):
         return False
     merging = _Merging(kernel.tasks)
-    kept = merging.into_later(merging.into_earlier(serial))
-    if len(kept) == len(serial):
+    remaining = merging.into_later(merging.into_earlier(serial))
+    if len(remaining) == len(serial):
         return False
-    set_tasks(kernel, [task for task in kernel.tasks if task.loop is not None or task in kept])
+    set_tasks(kernel, [task for task in kernel.tasks if task.loop is not None or task in remaining])
     return True
 
 
@@ -50,23 +50,23 @@ class _Merging:
 
     def into_earlier(self, serial: list[Task]) -> list[Task]:
         """Move the statements of tasks into the serial task before them, where that is possible; return the others."""
-        kept = serial[:1]
+        remaining = serial[:1]
         for task in serial[1:]:
-            if self._may_cross(task, kept[-1], task):
-                self._join(kept[-1], task, kept[-1])
+            if self._may_cross(task, remaining[-1], task):
+                self._join(remaining[-1], task, remaining[-1])
             else:
-                kept.append(task)
-        return kept
+                remaining.append(task)
+        return remaining
 
     def into_later(self, serial: list[Task]) -> dict[Task, None]:
         """Move them likewise into the serial task after them."""
-        kept: dict[Task, None] = {}
+        remaining: dict[Task, None] = {}
         for task, following in pairwise(serial):
             if self._may_cross(task, task, following):
                 self._join(task, following, following)
             else:
-                kept[task] = None
-        return {**kept, serial[-1]: None}
+                remaining[task] = None
+        return {**remaining, serial[-1]: None}
 
     def _join(self, first: Task, second: Task, joined: Task) -> None:
         """Give one of two tasks the statements of both."""
