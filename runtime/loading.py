@@ -40,6 +40,10 @@ class SameModule:
         module.__spec__ = self._spec
 
 
+MANY_OBJECTS = 4096
+"""Young objects whose traversal takes about a millisecond."""
+
+
 @contextmanager
 def without_collections(imports: bool = False) -> Iterator[None]:
     """Let Python's garbage collector wait. imports: if modules are imported meanwhile, all objects become old ones.
@@ -47,16 +51,18 @@ def without_collections(imports: bool = False) -> Iterator[None]:
     A compilation makes some hundred objects for each statement, an import of modules some for each line, and both drop
     few of them: the collector would traverse them all again and again, for a fifth and a tenth of the time.
 
+    What a large compilation leaves, its syntax tree and entries of caches, becomes old, too: there is no garbage in it.
     Only full collections traverse old objects. Where a program has frozen objects, they stay: to count them takes 0.1 s
-    for 600,000, so that is left to the few calls that import something.
+    for 600,000, so that is left to the few calls that import something or leave much.
     """
     modules = len(sys.modules)
-    was_enabled = gc.isenabled()
+    was_enabled, young = gc.isenabled(), gc.get_count()[0]
     gc.disable()
     try:
         yield
     finally:
-        if imports and len(sys.modules) > modules and not gc.get_freeze_count():
+        leaves_much = was_enabled and gc.get_count()[0] - young > MANY_OBJECTS
+        if (leaves_much or (imports and len(sys.modules) > modules)) and not gc.get_freeze_count():
             gc.freeze()
             gc.unfreeze()
         if was_enabled:

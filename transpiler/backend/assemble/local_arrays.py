@@ -30,8 +30,10 @@ def local_arrays(block: Block, placement: Placement, language: Language) -> froz
         return frozenset()
     statements = list(walk(block))
     found = {s for s in statements if s.__class__ is Alloca and _may_be_array(s)}
+    if not found:
+        return frozenset()  # most
     zeros: dict[Alloca, Statement] = {}
-    for statement in statements if found else ():
+    for statement in statements:
         if isinstance(statement, MatrixPtr) or (
             isinstance(statement, LocalStore)
             and placement.declared_by_store.get(statement.pointer) is statement

@@ -23,8 +23,8 @@ def memory_of(task: Task, inside: Iterable[Statement]) -> Slots:
     """Return the slots of arrays a task reads and writes; -1 for temporaries. inside: what its body can reach."""
     read: set[Statement] = set()
     written: set[Statement] = set()
-    others = reachable(task.prologue, *task.roots()[2:])
-    for statement in [s for s in chain(inside, others) if s.__class__ in ACCESSES]:
+    others = [root for root in task.roots() if root is not task.body and root.statements]
+    for statement in [s for s in chain(inside, reachable(*others)) if s.__class__ in ACCESSES]:
         if statement.__class__ is not GlobalStore:
             read.add(statement.pointer)  # type: ignore[attr-defined]
         if statement.__class__ is not GlobalLoad:

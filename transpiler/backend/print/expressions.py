@@ -52,6 +52,7 @@ from ..languages.common.syntax import (
     cast_syntax,
     constant_syntax,
     constructor_operands,
+    declared_name,
     element_syntax,
     extended,
     init_syntax,
@@ -62,8 +63,6 @@ from ..languages.common.syntax import (
     store_syntax,
     stored_type,
     swizzle,
-    type_helpers,
-    type_name,
     unconverted,
 )
 from ..languages.common.syntax_forms import EQUAL, INFIX, OR, PRIMARY, TERNARY, UNARY, Rendered, Syntax
@@ -157,7 +156,7 @@ class Expressions:
         """Record the helpers and names of a syntax."""
         if syntax.helpers:
             self.need(*syntax.helpers)
-        if syntax.template not in self.symbols.templates:
+        if syntax.template not in self.symbols.templates and not syntax.template[:1].isdigit():  # a number has no names
             self.symbols.use(syntax)
 
     def need(self, *helpers: str) -> None:
@@ -167,19 +166,20 @@ class Expressions:
 
     def name_of_type(self, type: Type) -> str:
         """Return the name of a type in registers, and record what declares it."""
-        known = self.names_of_types.get(type)
-        if known is None:
-            known = self.names_of_types[type] = self._new_name_of_type(type)
-        return known
+        if type not in self.names_of_types:
+            self.names_of_types[type] = self._new_name_of_type(type)
+        return self.names_of_types[type]
 
     def _new_name_of_type(self, type: Type) -> str:
-        self.symbols.name_types(self.language, [scalar.name for scalar in scalars_of(type)])
         if isinstance(type, Struct):
+            self.symbols.name_types(self.language, [scalar.name for scalar in scalars_of(type)])
             self.structs_used[type] = None
             self.need(*self.layout.structs.helpers(type, False))
             return self.layout.structs.name_of_type(type, False)
-        self.need(*type_helpers(self.language, type))
-        return type_name(self.language, type)
+        name, helpers, named = declared_name(self.language, type)
+        self.symbols.named.update(named)
+        self.need(*helpers)
+        return name
 
     # --- lvalues
 

@@ -266,8 +266,10 @@ class _Placer:
             self._place(statement)
             if kind in UNSEEN:
                 continue
-            is_declared = kind in DECLARED and self._prints_lines(statement)
-            if is_declared or (kind in PRINTED and statement not in self.placement.dead):
+            if kind in DECLARED:
+                if self._prints_lines(statement):
+                    self.next_printed, result = statement, None
+            elif kind in PRINTED and statement not in self.placement.dead:
                 self.next_printed, result = statement, None
             elif statement.EFFECT & (Effect.WRITE | Effect.CONTROL) or self._prints_lines(statement):
                 if statement not in self.placement.direct and statement not in self.placement.dead:
@@ -335,14 +337,14 @@ class _Placer:
         self.placement.used.add(statement)
         if len(points) > 1 and self._is_read_back(statement, points):
             return
-        is_inline = self._prints_inline(statement, points)
+        is_inline = kind in WITHOUT_LINES or self._prints_inline(statement, points)
         if is_inline:
             self.placement.inline.add(statement)
         here = points if is_inline else [self.point[statement]]
         needed: list[Statement] = READERS[kind](statement)
-        if isinstance(statement, GlobalPtr) and statement.cell is not None:
-            needed = address_operands(statement)
-        if kind is MatrixInit and len(set(needed)) == 1:
+        if kind is GlobalPtr and statement.cell is not None:  # type: ignore[attr-defined]
+            needed = address_operands(statement)  # type: ignore[arg-type]
+        elif kind is MatrixInit and len(set(needed)) == 1:
             del needed[1:]  # printed once: vec3(x)
         elif kind in (StructInit, ListInit):
             self.in_braces.update(needed)
@@ -471,11 +473,9 @@ class _Placer:
 
     def _prints_inline(self, value: Statement, points: list[_Point]) -> bool:
         kind = value.__class__
-        if kind in WITHOUT_LINES:
-            return True
         if kind is MatrixInit and value.name is None and has_short_zero(value.type) and is_zero(value):  # type: ignore[arg-type]
             return True
-        if kind is ListInit or (kind is Operation and self._crashes_compilers(value)):
+        if kind is ListInit or (value in self.in_braces and self._crashes_compilers(value)):
             return False
         if value.name is not None and not (isinstance(value, Cast) and isinstance(value.value, ATOMS)):
             return False

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from ....ir.nodes import Statement
@@ -66,6 +66,7 @@ __all__ = [
     "helpers_source",
     "cast_syntax",
     "constant_syntax",
+    "declared_name",
     "element_syntax",
     "extended",
     "init_syntax",
@@ -91,6 +92,13 @@ def type_name(language: Language, type: Type) -> str:
 def type_helpers(language: Language, type: Type) -> tuple[str, ...]:
     """Return the keys of the declarations that the name of `type` needs."""
     return tensors.type_keys(language, type)
+
+
+@cache
+def declared_name(language: Language, type: Scalar | Tensor) -> tuple[str, tuple[str, ...], list[str]]:
+    """Return the name of a type, the keys of its declarations, and the names of scalars that these contain."""
+    named = [language.types[scalar.name] for scalar in scalars_of(type)]
+    return type_name(language, type), type_helpers(language, type), named
 
 
 def stored_type(language: Language, type: Type) -> Type:
