@@ -64,10 +64,10 @@ def test_calls() -> None:
 
 
 def test_calls_of_cuda() -> None:
-    """A vector that one instruction adds is a float2 or float4."""
+    """A vector that one or two instructions add is a float2, float3 or float4."""
     add, _ = kernel_of(ti.python)
     calls = CALL.findall(add.source(np.zeros((3, 3), np.float32), arch=ti.cuda).partition("__launch_bounds__")[2])
-    assert ("atomic_add_vec3", "a") in calls and ("atomic_sub_i64vec2", "b") in calls
+    assert ("atomic_add_float3", "a") in calls and ("atomic_sub_i64vec2", "b") in calls
     assert ("atomic_add_float2", "f") in calls and ("atomic_add_float2", "e") in calls
     assert {name for name, array in calls if array == "d"} == {"atomicAdd"}
 

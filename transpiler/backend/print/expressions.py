@@ -156,7 +156,7 @@ class Expressions:
         """Record the helpers and names of a syntax."""
         if syntax.helpers:
             self.need(*syntax.helpers)
-        if syntax.template not in self.symbols.templates and not syntax.template[:1].isdigit():  # a number has no names
+        if syntax.template not in self.symbols.templates:
             self.symbols.use(syntax)
 
     def need(self, *helpers: str) -> None:

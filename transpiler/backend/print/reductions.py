@@ -72,7 +72,7 @@ SIMD = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "min": "min",
 """Join -> operator of OpenMP's `reduction`."""
 LANES_OF_SUMS, LANES_OF_RUNS = "simdlen(16)", "simdlen(32)"
 """Of sums of f32, in f64 and in runs. On Intel's processors gcc avoids vectors of 64 bytes: it takes 8 numbers at a
-time, and waits for its accumulators. Two of 64 bytes are enough on AMD's (2^22 floats: .30 ms with one, .23 with two)."""
+time, and waits for its accumulators. Two of 64 bytes are enough on AMD's (2^22 floats: .30 ms by one, .23 by two)."""
 OWN = "own"
 """C's variable for the `args` of a thread that adds to copies of arrays."""
 DECLARATION = (
