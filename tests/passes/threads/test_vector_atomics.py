@@ -190,3 +190,17 @@ def test_three_floats_are_added_at_any_address(target: str, skipped: int) -> Non
     source = add.source(x, y, arch=ti.cuda)
     assert source.count("  atomic_add_float3(") == 5 and "  atomicAdd(&matrix" not in source
     assert "atomic_add_float" not in add.source(x, y, arch=ti.vulkan)
+
+
+def test_ndarrays_get_no_remark_of_layouts() -> None:
+    """`place` takes fields only."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+
+    @ti.kernel
+    def add(v: ti.types.ndarray(ti.math.vec3, 1), m: ti.types.ndarray(ti.f32, 1), n: ti.i32):
+        for i in range(n):
+            v[i // 2] += 1.0
+            m[i // 2] += 1.0
+
+    source = add.source(np.zeros((3, 3), np.float32), np.zeros(3, np.float32), 6, arch=ti.cuda)
+    assert "atomic_add_float3(&v(" in source and "shared cells" not in source

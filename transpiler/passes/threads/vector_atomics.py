@@ -69,8 +69,8 @@ def vector_atomics(kernel: Kernel, context: PassContext) -> bool:
 def _hint(one: _Cell, other: _Cell) -> bool:
     """Add a remark if two fields of equal shape would fill a cell to which one instruction adds."""
     a, b = one.array, other.array
-    if a is None or b is None or a is b or one.indices != other.indices:
-        return False
+    if a is None or b is None or a is b or a.shape is None or one.indices != other.indices:
+        return False  # other indices, or arrays that cannot be placed in cells
     widths = [len(cell.additions) * f32.size_bytes for cell in (one, other)]
     is_whole = widths == [a.element.size_bytes, b.element.size_bytes] and sum(widths) in (8, 16)
     if not is_whole or a.shape != b.shape:
