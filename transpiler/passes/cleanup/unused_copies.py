@@ -21,13 +21,12 @@ def unused_copies(kernel: Kernel, context: PassContext) -> bool:
             continue
         accessed = _accessed(task)
         unused = [sums for sums in task.private if sums.array not in accessed]
-        without = [array for array in task.block_sums if array not in accessed]
-        if unused or without:
-            task.private = [sums for sums in task.private if sums not in unused]
-            task.block_sums = [array for array in task.block_sums if array in accessed]
-            for sums in unused:
-                kernel.temporaries.remove(sums.copies)
-            changed = True
+        for sums in unused:
+            task.private.remove(sums)
+            kernel.temporaries.remove(sums.copies)
+        remaining = [array for array in task.block_sums if array in accessed]
+        changed |= bool(unused) or remaining != task.block_sums
+        task.block_sums = remaining
     return changed
 
 
