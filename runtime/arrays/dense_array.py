@@ -18,7 +18,7 @@ import numpy as np
 from ...transpiler.errors import TaichiIndexError, TaichiRuntimeError
 from ...transpiler.ir.types import Scalar, Tensor, Type, describe_type, scalars_of
 from ...transpiler.lang.describe import ArrayDescription, Step, name_step
-from ...transpiler.lang.matrix import unwrap, wrap
+from ...transpiler.lang.matrix import array_of, unwrap, wrap
 from ..session.session import Session
 from ..session.tracebacks import hides_own_frames, hides_own_frames_of, user_error
 from ..viewed import Viewed
@@ -461,7 +461,7 @@ class MatrixArray(DenseArray):
             raise TypeError(f"{self!r} holds {self.dtype}, and an element was given as {value!r}")
         if values.shape != shape and values.shape != (*shape, 1):
             raise ValueError(f"{self!r} has elements of shape {shape}, and one of shape {values.shape} was given")
-        return values.reshape(shape).astype(self.dtype.numpy)
+        return array_of(value, self.dtype.numpy).reshape(shape)
 
 
 class Entries(np.ndarray[Any, Any]):

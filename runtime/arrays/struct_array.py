@@ -14,7 +14,7 @@ import numpy as np
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.types import Scalar, Struct, Tensor, Type
 from ...transpiler.lang.annotations import type_of
-from ...transpiler.lang.matrix import unwrap, wrap
+from ...transpiler.lang.matrix import array_of, wrap
 from ...transpiler.lang.struct import Struct as Value
 from ...transpiler.lang.struct import StructType, make_struct
 from .dense_array import DenseArray, SliceRequested
@@ -210,7 +210,7 @@ def _pack(packed: Array, struct: Struct, value: Value, owner: StructArray) -> No
         if isinstance(type, Struct):
             _pack(packed[name], type, member, owner)
         elif isinstance(type, Tensor):
-            packed[name] = np.asarray(unwrap(member)).reshape(type.shape)
+            packed[name] = array_of(member, type.element.numpy).reshape(type.shape)
         else:
             packed[name] = type(member) if type.is_integral else member
 

@@ -17,7 +17,7 @@ from ..ir.types import SCALAR_OF_NUMPY, SCALARS, Scalar, Struct, Tensor, Type, e
 from ..lazy_dataclasses import dataclass
 from ..options import CompileOptions
 from .hooks import check_sizes, make_field, make_ndarray, scalar_of, uint
-from .matrix import Matrix, unwrap, wrap
+from .matrix import Matrix, array_of, unwrap, wrap
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def make_value(tensor: Tensor, values: tuple[Any, ...]) -> Any:
         elements *= tensor.size
     if len(elements) < tensor.size:
         raise IndexError(f"A value of type {tensor} takes {tensor.size} elements, found {len(elements)}.")
-    return wrap(np.array(elements[: tensor.size]).astype(tensor.element.numpy).reshape(tensor.shape))
+    return wrap(array_of(elements[: tensor.size], tensor.element.numpy).reshape(tensor.shape))
 
 
 def flat_elements(values: Any) -> Iterator[Any]:
