@@ -78,6 +78,18 @@ int16_t magnitude_i16(int16_t x) { return int16_t(bitfieldExtract(abs(int(x)), 0
 // x & 1. NVIDIA's driver 580 takes 1 for 0 in `(x & 1) * n` of some shaders with 64-bit numbers.
 int lowest_bit_i32(int x) { return int(bitfieldExtract(uint(x), 0, 1)); }
 
+// x >> count, of 1 to 31. NVIDIA's driver 580 leaves out some of the sums of `t += x >> 2` in loops.
+int shifted_i32(int x, int count) { return bitfieldExtract(x, count, 32 - count); }
+
+// x >> count without its sign: see `shifted_i32`.
+int shifted_bits_i32(int x, int count) { return int(bitfieldExtract(uint(x), count, 32 - count)); }
+
+// x >> count: see `shifted_i32`.
+uint shifted_bits_u32(uint x, uint count) { return bitfieldExtract(x, int(count), 32 - int(count)); }
+
+// x >> count: see `shifted_i32`.
+uint shifted_u32(uint x, uint count) { return bitfieldExtract(x, int(count), 32 - int(count)); }
+
 // x & 1: see `lowest_bit_i32`.
 uint lowest_bit_u32(uint x) { return bitfieldExtract(x, 0, 1); }
 

@@ -231,6 +231,8 @@ RULES: dict[str, Rule] = {
     "biased_max": _max,
     "lowest_bit": lambda type, a: (0, 1),
     "wide_shl": _shift_left,
+    "added_sar": _shift_right,
+    "added_shr": _shift_right_logical,
     "abs": _abs,
     "sign": _sign,
     **dict.fromkeys(("floor", "ceil", "round"), lambda type, a: a),

@@ -97,6 +97,8 @@ INTEGERS: dict[str, Syntax] = {
     "biased_min": call("min_$t", 2),
     "biased_max": call("max_$t", 2),
     "lowest_bit": custom("({0} & 1)", PRIMARY, MULTIPLY),
+    "added_sar": custom("({0} >> ({1} & $m))", PRIMARY, MULTIPLY, MULTIPLY),
+    "added_shr": custom("($T)(($U){0} >> ({1} & $m))", UNARY, UNARY, MULTIPLY),
     "wide_shl": custom("({0} << ({1} & $m))", PRIMARY, MULTIPLY, MULTIPLY),
     "abs": call("abs_$t"),
     "sign": call("sign_$t"),

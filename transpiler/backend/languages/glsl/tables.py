@@ -133,6 +133,8 @@ INTEGERS: dict[str, Syntax] = {
     "biased_min": call("biased_min_$t", 2),
     "biased_max": call("biased_max_$t", 2),
     "lowest_bit": call("lowest_bit_$t"),
+    "added_sar": call("shifted_$t", 2),
+    "added_shr": call("shifted_bits_$t", 2),
     "wide_shl": custom("{0} << ({1} & $m)", SHIFT, MULTIPLY, MULTIPLY),
     "abs": call("abs"),
     "sign": call("sign"),
