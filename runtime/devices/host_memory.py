@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from functools import lru_cache
 from pathlib import Path
 from time import monotonic
 
@@ -33,41 +34,54 @@ TOUCHED = 62
 
 def available_bytes() -> int | None:
     """Return how much memory this process can still use, None if the system does not report it."""
-    left = [_read_number(Path("/proc/meminfo"), "MemAvailable:", 1024)]
+    left = _number_after("MemAvailable:", _text_of("/proc/meminfo"), 1024)
     for group in _groups():
         for limit, used in FILES:
-            most, now = _read_number(group / limit), _read_number(group / used)
-            if most is not None and now is not None:
-                taken_back = [_read_number(group / "memory.stat", name) or 0 for name in RECLAIMABLE]
-                left.append(max(0, most - now + max(taken_back)))
-    known = [number for number in left if number is not None]
-    return min(known) if known else None
+            most = _number_after("", _text_of(f"{group}/{limit}"))
+            now = None if most is None else _number_after("", _text_of(f"{group}/{used}"))
+            if most is None or now is None or (left is not None and most - now >= left):
+                continue  # what can be taken back only adds to it
+            counts = _text_of(f"{group}/memory.stat")
+            rest = max(0, most - now + max(_number_after(name, counts) or 0 for name in RECLAIMABLE))
+            left = rest if left is None else min(left, rest)
+    return left
 
 
 def _groups() -> list[Path]:
     """Return the folders of the groups this process is in, up to the outermost."""
-    try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        return []
-    found = []
-    for line in lines:
+    return list(_folders(_text_of("/proc/self/cgroup"), GROUPS))
+
+
+@lru_cache(maxsize=4)
+def _folders(groups: str, top: Path) -> tuple[Path, ...]:
+    """Return the folders of the groups in the text of `/proc/self/cgroup`. top: where they are mounted."""
+    found: list[Path] = []
+    for line in groups.splitlines():
         _, controllers, path = line.split(":", 2)
-        root = GROUPS / "memory" if controllers == "memory" else GROUPS
+        root = top / "memory" if controllers == "memory" else top
         if controllers in ("", "memory"):
             inner = root / path.lstrip("/")
             found += [inner, *(parent for parent in inner.parents if parent.is_relative_to(root))]
-    return found
+    return tuple(found)
 
 
-def _read_number(file: Path, name: str = "", unit: int = 1) -> int | None:
-    """Return the number in a file, or after a name in it; None if there is none ("max")."""
+def _text_of(file: str) -> str:
+    """Return the text of a file, "" if it cannot be read."""
     try:
-        for line in file.read_text().splitlines():
-            if line.startswith(name):
+        with open(file, encoding="utf-8", errors="replace") as opened:
+            return opened.read()
+    except OSError:
+        return ""
+
+
+def _number_after(name: str, text: str, unit: int = 1) -> int | None:
+    """Return the number after a name that begins a line of a text; None if there is none ("max")."""
+    for line in text.splitlines():
+        if line.startswith(name):
+            try:
                 return int(line.removeprefix(name).split()[0]) * unit
-    except (OSError, ValueError, IndexError):
-        pass
+            except (ValueError, IndexError):
+                return None
     return None
 
 
@@ -96,13 +110,19 @@ class Budget:
         if self._unchecked < SMALL_BYTES:
             return
         wanted, self._unchecked = self._unchecked, 0
-        if 2 * wanted > self._left or monotonic() - self._read_at > TRUST_SECONDS:
+        if not self.grants(size_bytes, used_bytes, wanted):
+            raise self.refusal(size_bytes, used_bytes)
+
+    def grants(self, size_bytes: int, used_bytes: int, wanted_bytes: int) -> bool:
+        """Return whether there is memory for `size_bytes` more, and count `wanted_bytes` as granted then."""
+        if 2 * wanted_bytes > self._left or monotonic() - self._read_at > TRUST_SECONDS:
             available = self.available_bytes(used_bytes)
             self._left, self._read_at = sys.maxsize if available is None else available, monotonic()
             if size_bytes > self._left:
                 self._left = 0
-                raise self.refusal(size_bytes, used_bytes)
-        self._left -= wanted
+                return False
+        self._left -= wanted_bytes
+        return True
 
     def available_bytes(self, used_bytes: int) -> int | None:
         """Return how much may be granted besides `used_bytes`, of which not all has been touched yet."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import deque
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -145,14 +144,19 @@ def tree_of(path: Path) -> ast.Module:
 
 
 @cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Return all nodes of a file's tree, in the order of `ast.walk`, which takes a second for all files."""
+    return tuple(ast.walk(tree_of(path)))
+
+
+@cache
 def imports(path: Path) -> tuple[Import, ...]:
     """Return all imports of a file, also those for annotations only and those by `import_module` and `loader`."""
     return tuple(_imports(path))
 
 
 def _imports(path: Path) -> Iterator[Import]:
-    tree = tree_of(path)
-    for node, is_inside in _nodes(tree):
+    for node, is_inside in _nodes(path):
         how = "function" if is_inside else "module"
         if isinstance(node, ast.Import):
             yield from (Import(node.lineno, alias.name.split(".")[0], how) for alias in node.names)
@@ -166,15 +170,19 @@ def _imports(path: Path) -> Iterator[Import]:
                 yield Import(node.lineno, found, "importlib")
 
 
-def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
-    """Yield the imports and calls of a file in the order of `ast.walk`, each with whether it is inside a function."""
-    pending: deque[tuple[ast.AST, bool]] = deque([(tree, False)])
-    while pending:
-        node, is_inside = pending.popleft()
-        if isinstance(node, (ast.Import, ast.ImportFrom, ast.Call)):
-            yield node, is_inside
-        is_inside = is_inside or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        pending.extend((child, is_inside) for child in ast.iter_child_nodes(node))
+def _nodes(path: Path) -> Iterator[tuple[ast.AST, bool]]:
+    """Yield the imports and calls of a file in the order of `ast.walk`; of imports, whether they are in a function."""
+    nodes = nodes_of(path)
+    functions = [
+        range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        for node in nodes
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
+    for node in nodes:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node, any(node.lineno in lines for lines in functions)
+        elif isinstance(node, ast.Call):
+            yield node, False
 
 
 def _named(path: Path, node: ast.ImportFrom) -> Iterator[Path]:

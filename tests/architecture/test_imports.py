@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from layers import ROOT, SOURCES, imports, tree_of
+from layers import ROOT, SOURCES, imports, nodes_of, tree_of
 
 try:
     import tomllib
@@ -40,10 +40,9 @@ def misplaced(path: Path) -> Iterator[tuple[int, str]]:
 
 def test_files_and_functions_stay_small() -> None:
     for path in SOURCES:
-        tree = tree_of(path)
         lines = path.read_text().count("\n")
         assert lines <= MAX_FILE_LINES, f"{path} has {lines} lines"
-        for node in ast.walk(tree):
+        for node in nodes_of(path):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 length = (node.end_lineno or node.lineno) - node.lineno + 1
                 assert length <= MAX_FUNCTION_LINES, f"{path}:{node.lineno} {node.name} has {length} lines"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from layers import tree_of
+from layers import nodes_of
 
 import shadesmith as ti
 from shadesmith.runtime.compat.lang_modules import ops as taichi_ops
@@ -155,7 +155,7 @@ def test_the_c_runtime_computes_the_same_extents() -> None:
 
 def test_no_module_above_the_table_lists_arities_again() -> None:
     for path in [*(ROOT / "transpiler").rglob("*.py"), *(ROOT / "runtime").rglob("*.py")]:
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.Dict) and len(node.keys) > 3:
                 names = [key.value for key in node.keys if isinstance(key, ast.Constant)]
                 counts = [isinstance(v, ast.Constant) and isinstance(v.value, int) for v in node.values]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from layers import tree_of
+from layers import nodes_of
 
 ROOT = Path(__file__).resolve().parents[2]
 CODE = [path for folder in ("transpiler", "runtime") for path in sorted((ROOT / folder).rglob("*.py"))]
@@ -240,17 +240,17 @@ def refused_phrase(rule: Rule, prose: str) -> str:
     return prose[max(0, match.start() - 40) : match.end() + 30] if match else ""
 
 
-def names_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield the identifiers of a syntax tree, also those within f-strings, which `tokenize` does not see in Python 3.11."""
-    for node in ast.walk(tree):
+def names_in(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
+    """Yield the identifiers of nodes of syntax trees, also those in f-strings, which `tokenize` does not see in Python 3.11."""
+    for node in nodes:
         for member in ("id", "attr", "arg", "name", "asname"):
             if member in node._fields and isinstance(name := getattr(node, member), str):
                 yield getattr(node, "lineno", 0), name
 
 
-def prose_in(source: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
+def prose_in(source: str, nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield strings of Python that have a blank, docstrings and messages; and comments, if one may have such a word."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
             yield node.lineno, node.value
     if not any(SUSPECT.search(" ".join(line.partition("#")[2].split())) for line in source.split("\n") if "#" in line):
@@ -266,10 +266,10 @@ def read_code() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     prose = []
     for path in CODE:
         source = path.read_text(encoding="utf-8")
-        tree = tree_of(path)
+        nodes = nodes_of(path)
         where = path.relative_to(ROOT).as_posix()
-        names.update(((f"{where}:{line}", name), None) for line, name in names_in(tree))
-        prose += [(f"{where}:{line}", text) for line, text in prose_in(source, tree)]
+        names.update(((f"{where}:{line}", name), None) for line, name in names_in(nodes))
+        prose += [(f"{where}:{line}", text) for line, text in prose_in(source, nodes)]
     return list(names), prose
 
 

@@ -356,7 +356,7 @@ class Memory:
     def _take(self, size_bytes: int, type_index: int, requested_bytes: int, flags: Any) -> Any:
         """Allocate driver memory. flags: the first of the structs that are chained to the request."""
         api, heap = self._api, self._properties.memoryTypes[type_index].heapIndex
-        if size_bytes > self._available(heap):
+        if not self._grants(size_bytes, heap):
             raise self._refusal(requested_bytes, heap, "")
         info = api.new(
             "VkMemoryAllocateInfo",
@@ -410,11 +410,14 @@ class Memory:
         if block in self._blocks:
             self.destroy_block(block)
 
+    def _grants(self, size_bytes: int, heap: int) -> bool:
+        if self._budget is not None:
+            return self._budget.grants(size_bytes, self.used_bytes, size_bytes)
+        return size_bytes <= self._available(heap)
+
     def _available(self, heap: int) -> int:
         """Return how many bytes may still be allocated from a heap."""
-        if (
-            self._budget is not None
-        ):  # lavapipe's heap size is a constant, and the system kills a process that allocates more
+        if self._budget is not None:  # lavapipe's heap size is a constant, and the system kills who allocates more
             available = self._budget.available_bytes(self.used_bytes)
             return int(self._properties.memoryHeaps[heap].size) if available is None else available
         api = self._api
