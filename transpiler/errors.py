@@ -300,7 +300,7 @@ def as_seen_by_user(error: Exception) -> Exception:
     or a coverage tool is tracing already, our frames stay.
     """
     caller: FrameType | None = sys._getframe(1)
-    while caller is not None and _is_internal(caller):
+    while caller is not None and is_internal(caller):
         caller = caller.f_back
     if caller is not None and sys.gettrace() is None:
         caller.f_trace = _cut
@@ -312,12 +312,13 @@ def warn_user(message: str) -> None:
     """Warn at the line of the user's code that called shadesmith, at whatever depth."""
     frame: FrameType | None = sys._getframe(1)
     level = 2
-    while frame is not None and _is_internal(frame):
+    while frame is not None and is_internal(frame):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, ShadesmithWarning, stacklevel=level)
 
 
-def _is_internal(frame: FrameType) -> bool:
+def is_internal(frame: FrameType) -> bool:
+    """Return whether a frame is of shadesmith."""
     name = frame.f_globals.get("__name__")
     return isinstance(name, str) and name.split(".", maxsplit=1)[0] == PACKAGE
 

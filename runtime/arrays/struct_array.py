@@ -26,7 +26,7 @@ from .split_memory import SplitMemory
 class StructArray(DenseArray):
     """An array of structs. element: the struct type; members are arrays that share its memory.
 
-    `x.pos` is a member unless a method has that name; `x.get_member_field("pos")` always is.
+    `x.pos` is a member, also if an attribute of ours has that name (`member_names.py`).
     """
 
     element: Struct
