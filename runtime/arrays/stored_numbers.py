@@ -37,37 +37,40 @@ def to_scalar(dtype: Scalar, value: Any, owner: object) -> int | float | bool:
     if isinstance(value, float | np.floating):
         if dtype.is_float:
             return float(value)
+        if not isinstance(value, float) and math.isfinite(value):  # NumPy's narrow floats, which Taichi truncates
+            return int(dtype(value))
         raise user_error(TypeError(f"{owner!r} holds {dtype}, and {value!r} is a float. Hint: write `int({value!r})`"))
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return to_scalar(dtype, value.item(), owner)
     raise user_error(TypeError(f"{owner!r} holds {dtype}, and a {type(value).__name__} was given: {value!r}"))
 
 
-def to_components(dtype: Scalar, values: Any, owner: object) -> Array:
+def to_components(dtype: Scalar, values: Any, owner: object, truncates: bool = True) -> Array:
     """Return numbers in lists, or an array of them, as an array of `dtype`: integers wrap, floats round.
 
-    NumPy alone would make doubles of `[2**64 - 1, 2]`, and lose digits. Raises: TypeError if there is another object,
-    or an integer that no type holds.
+    NumPy alone would make doubles of `[2**64 - 1, 2]`, and lose digits. truncates: whether integers take floats.
+    Raises: TypeError if there is another object, an integer that no type holds, or a float that is not taken.
     """
     given = unwrap(values)
     found = np.asarray(given)
-    if not isinstance(given, np.ndarray) and found.dtype.kind in "fO":
+    if dtype.is_integral and found.dtype.kind in "fO" and not isinstance(given, np.ndarray):
         exact = np.array(given, object)
-        if all(isinstance(number, int | np.integer | float | np.floating) for number in exact.flat):
-            convert = _convert_truncated if dtype.is_integral else to_scalar
-            found = np.array([convert(dtype, number, owner) for number in exact.flat], dtype.numpy.kind + "8")
-            found = found.reshape(exact.shape)
+        if all(isinstance(number, int | np.integer) for number in exact.flat):
+            numbers = [to_scalar(dtype, number, owner) for number in exact.flat]
+            return np.array(numbers, dtype.numpy).reshape(exact.shape)
     if found.dtype.kind not in "biuf":
         raise user_error(TypeError(f"{owner!r} holds {dtype}, and an element was given as {values!r}"))
+    if dtype.is_integral and found.dtype == np.float64 and not truncates:
+        raise user_error(TypeError(f"{owner!r} holds {dtype}, and {values!r} has floats. Hint: use integers, `int(x)`"))
     with np.errstate(over="ignore", invalid="ignore"):
         return found.astype(dtype.numpy)
 
 
 def check_fill(element: Type, value: Any, owner: object) -> None:
-    """Check the numbers with which an array is filled; a number that wraps or becomes infinite, as in Taichi, is told.
+    """Check the numbers with which an array is filled; one that wraps or becomes infinite causes a warning.
 
-    Taichi refuses integers beyond i32. Raises: TaichiTypeError for integers that fit neither the type nor i32, and for
-    NaNs and infinities of integers.
+    They do in Taichi, too, which refuses integers beyond i32. Raises: TaichiTypeError for integers that fit neither
+    the type nor i32, and for NaNs and infinities of integers.
     """
     for dtype, number in _numbers(element, value):
         if isinstance(number, float | np.floating):
@@ -78,7 +81,7 @@ def check_fill(element: Type, value: Any, owner: object) -> None:
             if not math.isfinite(number):
                 raise _refused(dtype, number, owner, "fill with an integer")
         elif not isinstance(number, int | np.integer):
-            continue  # another error tells
+            continue  # `pack` raises the error
         whole = int(number)
         if dtype.is_float:
             if abs(whole) > _largest(dtype):
@@ -90,19 +93,11 @@ def check_fill(element: Type, value: Any, owner: object) -> None:
                 warn_user(f"{owner!r} is filled with {dtype}: {whole} does not fit and wraps to {dtype(whole)}")
 
 
-def _convert_truncated(dtype: Scalar, value: Any, owner: object) -> int | float | bool:
-    if isinstance(value, float | np.floating):
-        if not math.isfinite(value):
-            raise user_error(TypeError(f"{owner!r} holds {dtype}, and {value!r} is no integer"))
-        value = int(value)
-    return to_scalar(dtype, value, owner)
-
-
 def _numbers(element: Type, value: Any) -> Iterator[tuple[Scalar, Any]]:
     """Yield the numbers that fill an element, each with its type; a number fills all of it."""
     if isinstance(element, Struct):
         for name, member in element.members:
-            if not isinstance(value, Value | dict):
+            if not isinstance(value, (Value, dict)):
                 yield from _numbers(member, value)
             elif name in (value.keys if isinstance(value, Value) else value):
                 yield from _numbers(member, value[name])

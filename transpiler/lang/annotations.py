@@ -155,7 +155,11 @@ def make_value(tensor: Tensor, values: tuple[Any, ...]) -> Any:
         elements *= tensor.size
     if len(elements) < tensor.size:
         raise IndexError(f"A value of type {tensor} takes {tensor.size} elements, found {len(elements)}.")
-    return wrap(np.array(elements[: tensor.size]).astype(tensor.element.numpy).reshape(tensor.shape))
+    given = np.array(elements[: tensor.size])
+    if given.dtype.kind in "fO" and tensor.element.is_integral:  # NumPy makes doubles of [2**64 - 1, 2]
+        given = np.array([tensor.element(number) for number in elements[: tensor.size]], tensor.element.numpy)
+    with np.errstate(over="ignore"):
+        return wrap(given.astype(tensor.element.numpy).reshape(tensor.shape))
 
 
 def flat_elements(values: Any) -> Iterator[Any]:
