@@ -214,7 +214,10 @@ class DenseArray(Exchange, Viewed):
         """
         if type(key) is not tuple:
             key = _tuple_of(key)
-        shape = self.shape
+        try:
+            shape = self.shape
+        except TaichiRuntimeError as error:  # a field that is not placed
+            raise user_error(error) from None
         if len(key) != len(shape):
             message = f"takes {len(shape)} indices, and {len(key)} were given: {_shown(key)}"
             self._refuse(key, takes_slices, message, "write one index for each axis, `x[None]` without axes")

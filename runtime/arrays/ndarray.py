@@ -228,4 +228,6 @@ def _make(session: Session, element: Type, shape: tuple[int, ...], pinned: bool 
 
 
 def _refused(shape: Any) -> Exception:
-    return TaichiRuntimeError(f"{shape} is not a valid shape for ndarray")
+    return TaichiRuntimeError(
+        f"{shape} is not a valid shape for ndarray", "write an integer, or a tuple of them, from 0"
+    )
