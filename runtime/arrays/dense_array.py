@@ -336,11 +336,14 @@ class DenseArray(Exchange, Viewed):
         expected = _full(self)
         as_vectors = expected[:-1] if len(self.element_shape) == 2 and expected[-1] == 1 else (*expected, 1)
         if shape != expected and not (self.element_shape and shape == as_vectors):
-            same_size = math.prod(shape) == math.prod(expected)
-            raise ValueError(
-                f"{self!r} shape {expected} does not match the numpy array shape {shape}. Hint: "
-                + (f"pass `x.reshape{expected}`" if same_size else f"pass an array of shape {expected}")
-            )
+            if shape == expected[::-1]:
+                remedy = "pass `x.T`"
+            elif math.prod(shape) == math.prod(expected):
+                remedy = f"pass `x.reshape{expected}`"
+            else:
+                remedy = f"pass an array of shape {expected}"
+            message = f"{self!r} shape {expected} does not match the numpy array shape {shape}"
+            raise ValueError(f"{message}. Hint: {remedy}")
 
     def __repr__(self) -> str:
         name = f" `{self.name}`" if self.name else ""
