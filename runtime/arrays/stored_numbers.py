@@ -13,7 +13,7 @@ import numpy as np
 
 from ...transpiler.errors import TaichiTypeError, warn_user
 from ...transpiler.ir.types import Scalar, Struct, Tensor, Type, i32
-from ...transpiler.lang.matrix import unwrap
+from ...transpiler.lang.matrix import array_of, unwrap
 from ...transpiler.lang.struct import Struct as Value
 from ..session.tracebacks import user_error
 
@@ -63,7 +63,7 @@ def to_components(dtype: Scalar, values: Any, owner: object, truncates: bool = T
     if dtype.is_integral and found.dtype == np.float64 and not truncates:
         raise user_error(TypeError(f"{owner!r} holds {dtype}, and {values!r} has floats. Hint: use integers, `int(x)`"))
     with np.errstate(over="ignore", invalid="ignore"):
-        return found.astype(dtype.numpy)
+        return array_of(values, dtype.numpy)
 
 
 def check_fill(element: Type, value: Any, owner: object) -> None:

@@ -211,6 +211,57 @@ def recurrences(one: Any) -> list[str]:
     return ["for i in a:", *indented([*lines, *(f"b[i] {one.one('=', '+=')} {name}" for name in names)])]
 
 
+def counts(one: Any) -> list[str]:
+    """Branches in loops of constant bounds, by what stays the same and by the index: `unroll_hints`, `exact_ends`."""
+    kind, n = one.one("i32", "i32", "i64", "u32"), one.extent(40)
+    for name in ("a", "b", "c"):
+        one.array(name, kind, (n,))
+    one.numbers["m"] = one.random.randint(0, 7)
+    same = ["p", "q", "p", "q", "m", f"ti.{kind}({one.random.randint(1, 9)})"]
+
+    def value(leaves: list[str]) -> str:
+        first, second = one.one(*leaves), one.one(*leaves)
+        forms = f"{first} >> {one.random.randint(1, 4)}", f"{first} * {second}", f"{first} - {second}", f"~{first}"
+        return one.one(*forms, first, f"({first} ^ {second}) + {one.random.randint(1, 5)}", f"-{first}")
+
+    def test(index: str) -> str:
+        number = one.random.randint(-1, 6)
+        of_same = f"{one.one('p', 'q', 'm')} {one.one('!=', '>', '<=', '==')} {number}", f"p & {one.one(1, 2, 4)} != 0"
+        of_index = (
+            f"{index} {one.one('<=', '>=', '!=', '==', '<')} {number}",
+            f"{index} % 2 == 0",
+            f"{index} * 2 < {number}",
+        )
+        return one.one(*of_same, *of_index, *of_index, f"{index} < m", f"p > {index}")
+
+    def block(index: str, depth: int) -> list[str]:
+        if not depth or one.one(0, 0, 0, 1):
+            leaves = same if one.one(0, 0, 1) else [*same, index]
+            return [f"{one.one('t', 't', 'u')} {one.one('+=', '+=', '-=', '^=')} {value(leaves)}"]
+        lines = [f"if {test(index)}:", *indented(block(index, depth - 1))]
+        if one.one(0, 0, 1):
+            lines += ["else:", *indented(block(index, depth - 1))]
+        return [*lines, *(block(index, 0) if one.one(0, 0, 0, 1) else [])]
+
+    lines = ["p, q, t, u = a[i], b[i], c[i], a[i]"]
+    for number in range(one.random.randint(1, 3)):
+        index = f"k{number}"
+        first, step, length = (
+            one.one(0, 0, 0, 1, 2, -2),
+            one.one(1, 1, 1, 2, -1, 3),
+            one.one(2, 3, 4, 5, 6, 8, 9, 17, 100),
+        )
+        last = first + (length if step > 0 else -length)
+        bounds = f"range({first}, {last}, {step})" if step != 1 else f"range({first}, {last})"
+        bounds = (
+            f"ti.static({bounds})"
+            if one.one(0, 1) and length < 20
+            else one.one(bounds, bounds, bounds, f"range(m + {length})")
+        )
+        lines += [f"for {index} in {bounds}:", *indented(block(index, one.random.randint(1, 3)))]
+    return ["for i in c:", *indented([*lines, "c[i] = t", "b[i] = u"])]
+
+
 FAMILIES = {
-    "sums": sums, "products": products, "whiles": whiles, "elements": elements, "recurrences": recurrences,
+    "counts": counts, "sums": sums, "products": products, "whiles": whiles, "elements": elements, "recurrences": recurrences,
 }  # fmt: skip

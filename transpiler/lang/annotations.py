@@ -17,7 +17,7 @@ from ..ir.types import SCALAR_OF_NUMPY, SCALARS, Scalar, Struct, Tensor, Type, e
 from ..lazy_dataclasses import dataclass
 from ..options import CompileOptions
 from .hooks import check_sizes, make_field, make_ndarray, scalar_of, uint
-from .matrix import Matrix, unwrap, wrap
+from .matrix import Matrix, array_of, unwrap, wrap
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +155,7 @@ def make_value(tensor: Tensor, values: tuple[Any, ...]) -> Any:
         elements *= tensor.size
     if len(elements) < tensor.size:
         raise IndexError(f"A value of type {tensor} takes {tensor.size} elements, found {len(elements)}.")
-    given = np.array(elements[: tensor.size])
-    if given.dtype.kind in "fO" and tensor.element.is_integral:  # NumPy makes doubles of [2**64 - 1, 2]
-        given = np.array([tensor.element(number) for number in elements[: tensor.size]], tensor.element.numpy)
-    with np.errstate(over="ignore"):
-        return wrap(given.astype(tensor.element.numpy).reshape(tensor.shape))
+    return wrap(array_of(elements[: tensor.size], tensor.element.numpy).reshape(tensor.shape))
 
 
 def flat_elements(values: Any) -> Iterator[Any]:

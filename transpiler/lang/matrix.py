@@ -76,6 +76,18 @@ def unwrap(value: Any) -> Any:
     return value.entries if isinstance(value, Matrix) else value
 
 
+def array_of(value: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    """Return numbers, of a Matrix or nested in any way, as an array of a NumPy type; out of range, they wrap.
+
+    Each goes from its own type: NumPy joins 2**63 and 1, or 2**53 + 1 and 0.5, as f64, which rounds.
+    """
+    array = np.asarray(unwrap(value))
+    if array.dtype.kind == "f" and np.dtype(dtype).kind in "iu" and not isinstance(value, np.ndarray | Matrix):
+        each = [np.asarray(number).astype(dtype) for number in np.asarray(value, object).ravel()]
+        return np.array(each, dtype).reshape(array.shape)
+    return array.astype(dtype)
+
+
 def wrap(value: Any) -> Any:
     """Return a Vector or Matrix that shares a NumPy array, and a scalar unchanged."""
     if not isinstance(value, np.ndarray) or value.ndim == 0:

@@ -21,7 +21,7 @@ from ..ir.types import Struct as StructInKernel
 from ..options import CompileOptions
 from .annotations import DescribesType, MatrixType, VectorType, as_type, make_value, type_of
 from .hooks import Layout, make_field, make_ndarray, scalar_of
-from .matrix import Matrix, Vector, unwrap
+from .matrix import Matrix, Vector, array_of, unwrap
 
 METHODS = "__struct_methods"
 """Key of the methods in Taichi's dicts of members and methods."""
@@ -86,7 +86,7 @@ class Struct:
         if isinstance(old, Struct):
             assign(old, value)
         elif isinstance(old, Matrix):
-            old.entries[...] = np.asarray(unwrap(value))
+            old.entries[...] = array_of(value, old.entries.dtype)
         elif isinstance(value, (Struct, dict, str, list, tuple)):
             raise TypeError("A number is expected when assigning struct members")
         else:

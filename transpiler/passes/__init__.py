@@ -70,6 +70,7 @@ from .drivers.exact_ends import exact_ends
 from .drivers.lowest_bits import lowest_bits
 from .drivers.minima import minima
 from .drivers.rounded_halves import rounded_halves
+from .drivers.unroll_hints import unroll_hints
 from .drivers.wide_shifts import wide_shifts
 from .gathers.gather_adjoints import gather_adjoints
 from .sparse.activate_cells import activate_cells
@@ -188,6 +189,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     normal_numbers: ("rsqrt", "sqrt", "div"),
     exact_ends: (RangeFor,),
     unroll_loops: (RangeFor,),
+    unroll_hints: (RangeFor,),
 }
 """Kinds (`ir.tasks.kinds_in`); a pass finds nothing in a kernel without any of them."""
 
@@ -291,6 +293,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         rounded_halves,  # after all passes that add or change conversions
         exact_ends,  # after all passes that change loops
         unroll_loops,  # likewise
+        unroll_hints,  # after `unroll_loops`, which adds some
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
         whole_atomics,  # likewise
         sparse_arrays,  # last: it adds the arrays that the emitted source uses
@@ -301,7 +304,7 @@ REQUIRED = frozenset({
     "split_arrays", "packed_arrays", "lower", "call_effects", "recursion",
     "activate_cells", "deactivate_cells", "ordered_loops", "offload", "struct_for",
     "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "minima", "lowest_bits", "wide_shifts",
-    "exact_ends", "rounded_halves", "unused_copies",
+    "exact_ends", "unroll_hints", "rounded_halves", "unused_copies",
     "sparse_arrays",
     "forward_mode", "reverse_mode",
 })  # fmt: skip

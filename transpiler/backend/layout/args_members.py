@@ -26,6 +26,7 @@ from ...ir.types import (
     u32,
 )
 from ...lazy_dataclasses import dataclass
+from ..languages.common.language import Language
 from ..languages.common.naming import Names
 from ..languages.common.syntax import storage_name, type_name
 from ..languages.common.target import Target
@@ -277,10 +278,12 @@ def owner_prefix(item: ArgsMember) -> str:
     return ""
 
 
-def assign_offsets(items: Iterable[ArgsMember]) -> tuple[tuple[Member, ...], dict[object, int], int]:
+def assign_offsets(
+    items: Iterable[ArgsMember], language: Language
+) -> tuple[tuple[Member, ...], dict[object, int], int]:
     """Return the members of the interface, the number of the first one of each key, and the size of all.
 
-    The members are sorted by size, so there is padding only at the end.
+    The members are sorted by size, so there is padding only at the end, and before what would be misread.
     """
     members: list[Member] = []
     numbers: dict[object, int] = {}
@@ -290,8 +293,22 @@ def assign_offsets(items: Iterable[ArgsMember]) -> tuple[tuple[Member, ...], dic
         numbers[item.key] = len(members)
         size = item.scalar_bytes
         largest = max(largest, size)
+        if language.offset and offset % 32 == 16 and _has_long_rows(item.key):
+            offset += size
+            item.declared = f"{language.offset.format(offset=offset)} {item.declared}"
+            item.note += f", not at {offset - size}: NVIDIA misreads it there"
         for k, source in enumerate(item.sources):
             name = item.name if len(item.sources) == 1 else f"{item.name}[{k}]"
             members.append(Member(name, item.type, offset, size, source))
             offset += size
     return tuple(members), numbers, -(-offset // largest) * largest
+
+
+def _has_long_rows(key: object) -> bool:
+    """Return whether an argument is a vector of 3 or 4 numbers of 64 bits, or has such rows.
+
+    NVIDIA's Vulkan reads others in place of its last two if the address is an odd multiple of 16 (driver 580.159).
+    """
+    if not isinstance(key, Parameter) or not isinstance(key.type, Tensor):
+        return False
+    return key.type.element.size_bytes == 8 and key.type.shape[-1] in (3, 4)

@@ -112,6 +112,7 @@ class Language:
 
     Memory
     has_pointers: arrays are typed pointers, else buffer references.
+    offset: a template with {offset}, before a member of `Args` that is not directly after the one before it.
     restrict: what is behind the star of a pointer whose memory no other pointer of the kernel reaches.
     arrow: accesses a member through a pointer to a struct.
     read_only_load: a load of {} that nothing writes while the kernel runs.
@@ -202,6 +203,7 @@ class Language:
     bool_in_memory: bool = True
 
     has_pointers: bool = True
+    offset: str = ""
     restrict: str = ""
     arrow: str = "->"
     read_only_load: str = "{}"

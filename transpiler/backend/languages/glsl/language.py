@@ -55,6 +55,7 @@ GLSL = Language(
     pads_structs=True,
     bool_in_memory=False,
     has_pointers=False,
+    offset="layout(offset = {offset})",
     arrow=".",
     wide_access="{type}({data}).v[{factor} / {lanes}]",
     is_aligned="uvec2({data}).x % {bytes}u == 0u",
