@@ -45,6 +45,8 @@ class ReportedError(Exception):
 
 
 E = TypeVar("E", bound=ReportedError)
+MAX_COLUMNS, SHOWN_COLUMNS = 200, 120
+"""How long a line may be that errors show whole, and how much of a longer one they show."""
 
 CELL_NAMES: list[Callable[[str], str]] = []
 """Functions that name the cell of a notebook by its file, "" for other files; a notebook's session installs one."""
@@ -265,8 +267,7 @@ class SourceLocation(NamedTuple):
         line = self.source.line(self.line)
         end = self.end_column if self.end_line == self.line else len(line) + 1
         marks = "^" * max(1, end - self.column)
-        padding = "".join("\t" if c == "\t" else " " for c in line[: self.column - 1])
-        return f"{line}\n{padding}{marks}"
+        return "\n".join(window(line, self.column - 1, marks))
 
     def error(self, kind: type[E], message: str, hint: str | None = None) -> E:
         """Return (not raise) an exception of `kind` at this location.
@@ -278,6 +279,18 @@ class SourceLocation(NamedTuple):
     def explained(self, message: str, hint: str | None = None) -> str:
         """Return the string of an error or warning: the location, the line with a caret, the message and the remedy."""
         return f"{self.describe()}\n{message}" + (f"\nHint: {hint}" if hint else "")
+
+
+def window(line: str, start: int, marks: str) -> tuple[str, str]:
+    """Return a line and the marks below its column `start`, from 0; of a long line only what is around them."""
+    if len(line) > MAX_COLUMNS:
+        first = max(0, min(start - SHOWN_COLUMNS // 3, len(line) - SHOWN_COLUMNS))
+        last = first + SHOWN_COLUMNS
+        before, after = "..." * (first > 0), "..." * (last < len(line))
+        line, marks = f"{before}{line[first:last]}{after}", marks[: last - start]
+        start += len(before) - first
+    padding = "".join("\t" if c == "\t" else " " for c in line[:start])
+    return line, padding + marks
 
 
 new_location: Callable[[tuple[Any, ...]], SourceLocation] = partial(tuple.__new__, SourceLocation)
@@ -300,7 +313,7 @@ def as_seen_by_user(error: Exception) -> Exception:
     or a coverage tool is tracing already, our frames stay.
     """
     caller: FrameType | None = sys._getframe(1)
-    while caller is not None and _is_internal(caller):
+    while caller is not None and is_internal(caller):
         caller = caller.f_back
     if caller is not None and sys.gettrace() is None:
         caller.f_trace = _cut
@@ -312,12 +325,13 @@ def warn_user(message: str) -> None:
     """Warn at the line of the user's code that called shadesmith, at whatever depth."""
     frame: FrameType | None = sys._getframe(1)
     level = 2
-    while frame is not None and _is_internal(frame):
+    while frame is not None and is_internal(frame):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, ShadesmithWarning, stacklevel=level)
 
 
-def _is_internal(frame: FrameType) -> bool:
+def is_internal(frame: FrameType) -> bool:
+    """Return whether a frame is of shadesmith."""
     name = frame.f_globals.get("__name__")
     return isinstance(name, str) and name.split(".", maxsplit=1)[0] == PACKAGE
 

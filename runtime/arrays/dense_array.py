@@ -18,13 +18,14 @@ import numpy as np
 from ...transpiler.errors import TaichiIndexError, TaichiRuntimeError
 from ...transpiler.ir.types import Scalar, Tensor, Type, describe_type, scalars_of
 from ...transpiler.lang.describe import ArrayDescription, Step, name_step
-from ...transpiler.lang.matrix import array_of, unwrap, wrap
+from ...transpiler.lang.matrix import wrap
 from ..session.session import Session
 from ..session.tracebacks import hides_own_frames, hides_own_frames_of, user_error
 from ..viewed import Viewed
 from .exchange import Exchange
 from .memory import Array, Ended, MemberMemory, Memory
 from .split_memory import SplitMemory
+from .stored_numbers import check_fill, to_components, to_scalar
 from .views import has_slice
 
 
@@ -163,6 +164,7 @@ class DenseArray(Exchange, Viewed):
     @hides_own_frames_of(TypeError, ValueError)
     def fill(self, val: Any) -> None:
         """Set every element to `val`: a number, or for vectors and matrices a list or Matrix of their shape."""
+        check_fill(self.element, val, self)
         value = self.pack(val)
         for observer in WRITE_OBSERVERS:
             observer(self, None, partial(self.memory.fill, value))
@@ -212,7 +214,10 @@ class DenseArray(Exchange, Viewed):
         """
         if type(key) is not tuple:
             key = _tuple_of(key)
-        shape = self.shape
+        try:
+            shape = self.shape
+        except TaichiRuntimeError as error:  # a field that is not placed
+            raise user_error(error) from None
         if len(key) != len(shape):
             message = f"takes {len(shape)} indices, and {len(key)} were given: {_shown(key)}"
             self._refuse(key, takes_slices, message, "write one index for each axis, `x[None]` without axes")
@@ -331,11 +336,14 @@ class DenseArray(Exchange, Viewed):
         expected = _full(self)
         as_vectors = expected[:-1] if len(self.element_shape) == 2 and expected[-1] == 1 else (*expected, 1)
         if shape != expected and not (self.element_shape and shape == as_vectors):
-            same_size = math.prod(shape) == math.prod(expected)
-            raise ValueError(
-                f"{self!r} shape {expected} does not match the numpy array shape {shape}. Hint: "
-                + (f"pass `x.reshape{expected}`" if same_size else f"pass an array of shape {expected}")
-            )
+            if shape == expected[::-1]:
+                remedy = "pass `x.T`"
+            elif math.prod(shape) == math.prod(expected):
+                remedy = f"pass `x.reshape{expected}`"
+            else:
+                remedy = f"pass an array of shape {expected}"
+            message = f"{self!r} shape {expected} does not match the numpy array shape {shape}"
+            raise ValueError(f"{message}. Hint: {remedy}")
 
     def __repr__(self) -> str:
         name = f" `{self.name}`" if self.name else ""
@@ -391,7 +399,8 @@ class ScalarArray(DenseArray):
         """Return a number as an array without axes. Raises: TypeError if it is not a number."""
         if self.dtype.is_integral and isinstance(value, float | np.floating):
             value = int(value)
-        return np.array(to_scalar(self.dtype, value, self), self.dtype.numpy)
+        with np.errstate(over="ignore"):
+            return np.array(to_scalar(self.dtype, value, self), self.dtype.numpy)
 
 
 class MatrixArray(DenseArray):
@@ -428,7 +437,7 @@ class MatrixArray(DenseArray):
         return wrap(Entries.of(self.read_item(index), (self, index)))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.write_item(self.index_of(key, False), self._packed_element(value))
+        self.write_item(self.index_of(key, False), self._packed_element(value, False))
 
     def to_numpy(self, keep_dims: bool = False, dtype: Any = None) -> Array:  # type: ignore[override]
         """Return a copy, shape (*shape, *element shape); with `keep_dims` vectors count as (n, 1) matrices."""
@@ -443,7 +452,7 @@ class MatrixArray(DenseArray):
     def pack(self, value: Any) -> Array:
         """Return an element as an array; a number is the value of all components. Raises: TypeError, ValueError."""
         if isinstance(value, int | float | np.number):
-            value = np.full(self.element.shape, value)
+            value = np.full(self.element.shape, value, object).tolist()
         return self._packed_element(value)
 
     def component_of(self, indices: Sequence[int]) -> tuple[int, ...]:
@@ -454,14 +463,11 @@ class MatrixArray(DenseArray):
             raise self._index_error(f"has elements of shape {shape}, and component {tuple(indices)} lies outside")
         return position
 
-    def _packed_element(self, value: Any) -> Array:
-        values = np.asarray(unwrap(value))
-        shape = self.element.shape
-        if values.dtype.kind not in "biuf":
-            raise TypeError(f"{self!r} holds {self.dtype}, and an element was given as {value!r}")
+    def _packed_element(self, value: Any, truncates: bool = True) -> Array:
+        values, shape = to_components(self.dtype, value, self, truncates), self.element.shape
         if values.shape != shape and values.shape != (*shape, 1):
             raise ValueError(f"{self!r} has elements of shape {shape}, and one of shape {values.shape} was given")
-        return array_of(value, self.dtype.numpy).reshape(shape)
+        return values.reshape(shape)
 
 
 class Entries(np.ndarray[Any, Any]):
@@ -472,6 +478,7 @@ class Entries(np.ndarray[Any, Any]):
     """
 
     owner: tuple[Any, Any] | None = None
+    is_of_u64 = False
 
     @classmethod
     def of(cls, components: Array, owner: tuple[Any, Any]) -> Entries:
@@ -480,7 +487,7 @@ class Entries(np.ndarray[Any, Any]):
         if components.dtype == np.uint64 and components.max() > np.iinfo(np.int64).max:
             number = np.uint64
         entries = components.astype(number).view(cls)
-        entries.owner = owner
+        entries.owner, entries.is_of_u64 = owner, components.dtype == np.uint64
         return entries
 
     def __getitem__(self, key: Any) -> Any:
@@ -491,10 +498,23 @@ class Entries(np.ndarray[Any, Any]):
         return iter(self.tolist()) if self.ndim == 1 else super().__iter__()
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        super().__setitem__(key, value)
+        try:
+            super().__setitem__(key, value)
+        except OverflowError:
+            self._set_unsigned(key, value)
         if self.owner is not None:
             array, index = self.owner
             array[index] = np.asarray(self)
+
+    def _set_unsigned(self, key: Any, value: Any) -> None:
+        """Set a component of u64 that i64 does not hold. Raises: TypeError if it is not of u64, or larger still."""
+        try:
+            if not self.is_of_u64:
+                raise OverflowError
+            self.dtype = np.dtype(np.uint64)  # type: ignore[misc, unused-ignore]
+            super().__setitem__(key, value)
+        except OverflowError:
+            raise user_error(TypeError(f"{value} does not fit a component of this vector or matrix")) from None
 
     def fill(self, val: Any) -> None:
         """Set all components."""
@@ -502,24 +522,6 @@ class Entries(np.ndarray[Any, Any]):
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         return array[()] if return_scalar else np.asarray(array)
-
-
-def to_scalar(dtype: Scalar, value: Any, owner: object) -> int | float | bool:
-    """Return `value` as a Python number of type `dtype`: integers wrap as in C, floats are not rounded yet.
-
-    Raises: TypeError for anything but a number, and for a float if `dtype` is an integer.
-    """
-    if isinstance(value, bool | np.bool_):
-        return int(value)
-    if isinstance(value, int | np.integer):
-        return dtype(value) if dtype.is_integral else float(value)
-    if isinstance(value, float | np.floating):
-        if dtype.is_float:
-            return float(value)
-        raise user_error(TypeError(f"{owner!r} holds {dtype}, and {value!r} is a float. Hint: write `int({value!r})`"))
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        return to_scalar(dtype, value.item(), owner)
-    raise user_error(TypeError(f"{owner!r} holds {dtype}, and a {type(value).__name__} was given: {value!r}"))
 
 
 def to_shape(shape: Any, refused: Callable[[Any], Exception]) -> tuple[int, ...]:

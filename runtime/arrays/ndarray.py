@@ -18,6 +18,7 @@ from ..loading import loader
 from ..session.session import Session, current
 from ..session.tracebacks import hides_own_frames_of
 from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, make_all, to_shape
+from .member_names import class_for
 from .memory import MemberMemory, Memory
 from .struct_array import StructArray, stored_type
 from .views import SliceMemory, slice_of_view
@@ -155,7 +156,7 @@ class StructNdarray(SliceableArray, StructArray):
 
 def _class_of(element: Type) -> type[ScalarNdarray] | type[MatrixNdarray] | type[StructNdarray]:
     if isinstance(element, Struct):
-        return StructNdarray
+        return class_for(StructNdarray, element)
     return MatrixNdarray if isinstance(element, Tensor) else ScalarNdarray
 
 
@@ -227,4 +228,6 @@ def _make(session: Session, element: Type, shape: tuple[int, ...], pinned: bool 
 
 
 def _refused(shape: Any) -> Exception:
-    return TaichiRuntimeError(f"{shape} is not a valid shape for ndarray")
+    return TaichiRuntimeError(
+        f"{shape} is not a valid shape for ndarray", "write an integer, or a tuple of them, from 0"
+    )

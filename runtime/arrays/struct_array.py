@@ -14,19 +14,21 @@ import numpy as np
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.types import Scalar, Struct, Tensor, Type
 from ...transpiler.lang.annotations import type_of
-from ...transpiler.lang.matrix import array_of, wrap
+from ...transpiler.lang.matrix import wrap
 from ...transpiler.lang.struct import Struct as Value
 from ...transpiler.lang.struct import StructType, make_struct
+from ..session.tracebacks import hides_own_frames_of
 from .dense_array import DenseArray, SliceRequested
 from .dense_array import Entries as Components
 from .memory import Array
 from .split_memory import SplitMemory
+from .stored_numbers import check_fill, to_components
 
 
 class StructArray(DenseArray):
     """An array of structs. element: the struct type; members are arrays that share its memory.
 
-    `x.pos` is a member unless a method has that name; `x.get_member_field("pos")` always is.
+    `x.pos` is a member, also if an attribute has that name (`member_names.py`).
     """
 
     element: Struct
@@ -116,8 +118,10 @@ class StructArray(DenseArray):
             raise ValueError(f"cannot copy {other!r} into {self!r}: they have different members")
         super().copy_from(other)
 
+    @hides_own_frames_of(TypeError, ValueError)
     def fill(self, val: Any) -> None:
         """Set every number of every element to `val`, or every element to a struct or dict."""
+        check_fill(self.element, val, self)
         whole = isinstance(val, (Value, dict))
         self.memory.fill(self.pack(val if whole else self.type.filled_with_scalar(val)))
 
@@ -210,7 +214,7 @@ def _pack(packed: Array, struct: Struct, value: Value, owner: StructArray) -> No
         if isinstance(type, Struct):
             _pack(packed[name], type, member, owner)
         elif isinstance(type, Tensor):
-            packed[name] = array_of(member, type.element.numpy).reshape(type.shape)
+            packed[name] = to_components(type.element, member, owner).reshape(type.shape)
         else:
             packed[name] = type(member) if type.is_integral else member
 

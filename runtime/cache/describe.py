@@ -25,6 +25,7 @@ from ...transpiler.frontend.source.specialization import Specialization, stable_
 from ...transpiler.lang.decorators import BoundFunc, Func
 from ...transpiler.lang.matrix import Matrix
 from ...transpiler.options import Capabilities, CompileOptions
+from ..arrays.member_names import plain_class
 from ..public_names import NAMES as LOADED_ON_DEMAND
 from . import describe_own
 from .builtin_names import PURE_MODULES, READS_CONFIG, fixed_name, is_of_library, is_own, library_of
@@ -90,7 +91,7 @@ def describe(walk: Walk, value: Any) -> str:
     known = fixed_description(value, walk.native)
     if known is not None:
         return known
-    handler = HANDLERS.get(kind)
+    handler = HANDLERS.get(kind) or HANDLERS.get(plain_class(kind))
     if handler is not None:
         return handler(walk, value)
     if issubclass(kind, type):

@@ -18,6 +18,7 @@ from ...transpiler.ir.types import Struct, Tensor, Type, scalars_of
 from ...transpiler.lang.describe import ArrayDescription, Step, name_step, step_into, steps_of
 from ...transpiler.lang.hooks import Layout
 from ..arrays.dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, make_all, to_shape
+from ..arrays.member_names import class_for
 from ..arrays.memory import Ended, MemberMemory
 from ..arrays.split_memory import SplitMemory
 from ..arrays.struct_array import StructArray, stored_type
@@ -330,7 +331,9 @@ class StructField(Placed, StructArray):
 
 
 def _class_of(element: Type) -> type[ScalarField] | type[MatrixField] | type[StructField]:
-    return StructField if isinstance(element, Struct) else MatrixField if isinstance(element, Tensor) else ScalarField
+    if isinstance(element, Struct):
+        return class_for(StructField, element)
+    return MatrixField if isinstance(element, Tensor) else ScalarField
 
 
 @hides_own_frames_of(TypeError, ValueError)

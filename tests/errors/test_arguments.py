@@ -175,11 +175,15 @@ def test_numbers_out_of_range_are_fitted(target: str) -> None:
 
 MISUSES: list[tuple[str, type[Exception], str, Callable[[], Any]]] = [
     ("other_shape", ValueError, "pass an array of shape (4,)", lambda: ti.field(ti.f32, 4).from_numpy(np.zeros(5))),
+    ("transposed", ValueError, "Hint: pass `x.T`", lambda: ti.ndarray(ti.f32, (4, 2)).from_numpy(np.zeros((2, 4)))),
     ("shape", ValueError, "`x.reshape(4, 2)`", lambda: ti.ndarray(ti.f32, (4, 2)).from_numpy(np.zeros(8))),
     ("list", TypeError, "numpy.array", lambda: ti.field(ti.f32, 4).from_numpy([1, 2, 3, 4])),
     ("float_in_integers", TypeError, "int(1.5)", lambda: ti.field(ti.i32, 4).__setitem__(0, 1.5)),
     ("text_in_integers", TypeError, "str was given", lambda: ti.field(ti.i32, 4).__setitem__(0, "1")),
     ("text_for_all", TypeError, "str was given", lambda: ti.ndarray(ti.i32, 4).fill("1")),
+    ("not_placed", ti.TaichiRuntimeError, "is not placed", lambda: ti.field(ti.f32).__setitem__(0, 1.5)),
+    ("number_type", ValueError, "Hint: write `ti.f32`", lambda: ti.field("f32", 4)),
+    ("member", ti.TaichiSyntaxError, "no member `b`; it has a", lambda: ti.types.struct(a=ti.i32)(b=2)),
     ("copy", TypeError, "non-field", lambda: ti.field(ti.i32, 4).copy_from(ti.ndarray(ti.i32, 4))),
 ]
 

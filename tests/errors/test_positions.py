@@ -88,3 +88,30 @@ def test_module_without_source(tmp_path: Path) -> None:
     shown = run("-c", "import shadesmith as ti, kernels\nti.init(arch=ti.python)\nkernels.k()", folder=tmp_path)
     assert "The source of `k` is not available in" in shown and "Hint: define it in a file" in shown
     assert "kernel.py" not in shown
+
+
+@pytest.mark.parametrize("place", ["start", "middle", "end", "all"])
+def test_of_a_long_line_only_a_window_is_shown(place: str) -> None:
+    terms = " + ".join(f"{n}.0" for n in range(100))
+    line = {
+        "start": f"fehlt + {terms}",
+        "middle": f"{terms} + fehlt + {terms}",
+        "end": f"{terms} + fehlt",
+        "all": f"[{terms}] + 'text'",
+    }[place]
+    file = f"<long line {place}>"
+    text = f"import shadesmith as ti\n@ti.kernel\ndef k():\n    x = {line}\n"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    error = call(text, file)
+    shown, marks = str(error).splitlines()[2:4]
+    assert len(shown) <= 130
+    assert len(marks) <= len(shown)
+    assert (shown.startswith("..."), shown.endswith("...")) == {
+        "start": (False, True),
+        "middle": (True, True),
+        "end": (True, False),
+        "all": (False, True),
+    }[place]
+    marked = shown[marks.index("^") : len(marks)]
+    assert marked == "fehlt" if place != "all" else marked.startswith("[0.0 + 1.0")
+    assert error.location.column == 9 + (0 if place in ("start", "all") else len(terms) + 3)

@@ -68,7 +68,8 @@ def scalar_of(dtype: Any) -> Scalar:
     try:
         return SCALAR_OF_NUMPY[np.dtype(dtype)]
     except (TypeError, KeyError):
-        raise ValueError(f"Invalid data type {dtype}") from None
+        known = f"`ti.{dtype}`" if isinstance(dtype, str) and dtype in SCALARS else "`ti.f32` or `ti.i32`, for example"
+        raise ValueError(f"Invalid data type {dtype}. Hint: write {known}") from None
 
 
 def check_sizes(*sizes: object) -> None:

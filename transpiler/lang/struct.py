@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import TaichiSyntaxError, TaichiTypeError
+from ..errors import TaichiSyntaxError, TaichiTypeError, as_seen_by_user
 from ..ir.types import Scalar, Tensor, Type
 from ..ir.types import Struct as StructInKernel
 from ..options import CompileOptions
@@ -247,7 +247,10 @@ class StructType(DescribesType):
 
         Raises: TaichiSyntaxError for too many values, and for names that are no members.
         """
-        given = self.arguments(args, kwargs)
+        try:
+            given = self.arguments(args, kwargs)
+        except TaichiSyntaxError as error:
+            raise as_seen_by_user(error) from None
         values = {name: _converted(type, given.get(name, 0), name) for name, type in self.members.items()}
         return make_struct(values, self)
 

@@ -16,6 +16,7 @@ from ...devices.target_tools import part_of
 from .check_input import EditedFile
 from .diagnostics import DiagnosticList, refuse
 from .edit_tools import EditTools
+from .includes import note_includes
 from .parsed_source import ParsedSource
 
 
@@ -47,5 +48,8 @@ def check_edit(
     ]
     if not edits:
         return
+    for edit in edits:
+        note_includes(edit.diagnostics)
+    refuse(edit.diagnostics for edit in edits)  # before a compiler looks for the files
     part_of(generated.target, EditTools).check(edits)
     refuse(edit.diagnostics for edit in edits)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ....transpiler.errors import window
 from .edit_error import EditError
 from .parsed_source import Location, ParsedSource
 
@@ -53,7 +54,8 @@ class DiagnosticList:
             start = min(location.column, len(line) + 1)
             width = max(1, min(location.width, len(line) - start + 1))
             gutter = f"{location.line:6} | "
-            parts += [f"{gutter}{line}", f"{' ' * (len(gutter) - 2)}| {' ' * (start - 1)}{'^' * width}"]
+            line, marks = window(line, start - 1, "^" * width)
+            parts += [f"{gutter}{line}", f"{' ' * (len(gutter) - 2)}| {marks}"]
         if diagnostic.hint:
             parts.append(f"  Hint: {diagnostic.hint}")
         return "\n".join(parts)

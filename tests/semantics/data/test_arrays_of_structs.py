@@ -1,5 +1,7 @@
 """Fields and ndarrays of structs, from Python and in kernels, on every target."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -95,6 +97,45 @@ def test_members_are_fields(target: str) -> None:
     assert v.to_numpy().tolist() == [[0, 2 * i, -1] for i in range(4)]
     assert field.k.to_numpy().tolist() == [3] * 4
     assert isinstance(a, ti.ScalarField) and isinstance(v, ti.MatrixField) and isinstance(field.s, ti.StructField)
+
+
+@pytest.mark.parametrize("layout", [ti.Layout.AOS, ti.Layout.SOA])
+def test_members_may_have_the_names_of_our_attributes(target: str, layout: ti.Layout) -> None:
+    members = {"parent": ti.i32, "type": ti.i32, "offset": vec3, "grad": ti.f32, "fill": ti.i32, "memory": ti.i32}
+    Node = ti.types.struct(name=ti.i32, **members)
+    nodes = Node.field(shape=3, layout=layout)
+
+    @ti.kernel
+    def number():
+        for i in nodes:
+            nodes[i].parent = i - 1
+            nodes.type[i] = 2 * i
+            nodes[i].offset = vec3(i, 0, 1)
+
+    number()
+    nodes.grad.fill(1.5)
+    nodes[2].memory = 4
+    assert nodes.parent.to_numpy().tolist() == [-1, 0, 1]
+    assert nodes.type.to_numpy().tolist() == [0, 2, 4]
+    assert nodes.offset[2].to_list() == [2, 0, 1]
+    assert [nodes.grad[1], nodes.memory[2], nodes.fill[0], nodes.name[0]] == [1.5, 4, 0, 0]
+    assert (nodes.shape, nodes.keys) == ((3,), ["name", *members])
+    assert "Struct.field of {name, parent" in repr(nodes)
+
+
+def test_such_members_of_ndarrays(target: str) -> None:
+    Node = ti.types.struct(parent=ti.i32, type=ti.f32)
+    nodes = Node.ndarray(shape=3)
+
+    @ti.kernel
+    def number(nodes: ti.types.ndarray(Node, 1)):
+        for i in nodes:
+            nodes[i] = Node(i - 1, 0.5 * i)
+
+    number(nodes)
+    assert nodes.parent.to_numpy().tolist() == [-1, 0, 1]
+    assert nodes[1:].type.to_numpy().tolist() == [0.5, 1]
+    assert pickle.loads(pickle.dumps(nodes)).type.to_numpy().tolist() == [0, 0.5, 1]
 
 
 def test_member_fields_in_python_scope(target: str) -> None:

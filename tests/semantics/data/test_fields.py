@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,6 +85,69 @@ def test_fill_takes_a_vector(target: str) -> None:
     np.testing.assert_array_equal(x.to_numpy(), [[1, 2, 3]] * 2)
     x.fill(4)
     np.testing.assert_array_equal(x.to_numpy(), np.full((2, 3), 4))
+
+
+MAKERS = [ti.field, ti.ndarray]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_fill_that_does_not_fit_is_refused(target: str, make: Any) -> None:
+    refused = [(ti.i32, 2**40), (ti.u32, -(2**31) - 1), (ti.u8, 2**31), (ti.i64, 2**63), (ti.i32, float("nan"))]
+    vector, struct = ti.types.vector(2, ti.i32), ti.types.struct(a=ti.f32, b=ti.i32)
+    refused += [(ti.u64, 2**64), (ti.f32, 10**39), (ti.i16, 1e10), (vector, 2**40), (vector, [1, 2**33])]
+    refused += [(struct, 2**40), (struct, {"a": 1, "b": 2**40})]
+    for dtype, value in refused:
+        x = make(dtype, shape=3)
+        with pytest.raises(ti.TaichiTypeError, match=r"^<.*> is filled with \w+, and [\d.e+nan-]+ does not fit"):
+            x.fill(value)
+    for dtype, value in ((ti.u32, 2**32 - 1), (ti.i64, -(2**63)), (ti.u64, 2**64 - 1), (ti.f32, 2**100)):
+        x = make(dtype, shape=3)
+        x.fill(value)
+        assert x[1] == value
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_fill_that_wraps_as_in_taichi_says_so(target: str, make: Any) -> None:
+    x, y = make(ti.u8, shape=3), make(ti.f32, shape=2)
+    with pytest.warns(ti.ShadesmithWarning, match="300 does not fit and wraps to 44") as caught:
+        x.fill(300)
+    assert caught[0].filename == __file__
+    with pytest.warns(ti.ShadesmithWarning, match=r"1e\+300 becomes infinite"):
+        y.fill(1e300)
+    assert (x[2], y[1]) == (44, float("inf"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x.fill(-1)
+        y.fill(float("-inf"))
+    assert (x[2], y[1]) == (255, float("-inf"))
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_numbers_of_64_bits_keep_their_digits(target: str, make: Any) -> None:
+    x, large = make(ti.types.vector(2, ti.u64), shape=2), 2**64 - 1
+    x[0] = [large, 2]
+    x[1][0] = 2**63 + 1
+    struct = ti.types.struct(v=ti.types.vector(2, ti.u64))
+    s = make(struct, shape=2)
+    s[0] = {"v": [large, 3]}
+    s[1].v[1] = large
+    assert x.to_numpy().tolist() == [[large, 2], [2**63 + 1, 0]]
+    assert ti.types.vector(2, ti.u64)(large, 2).to_list() == [large, 2]
+    assert (x[0][0], x[1][0], s[0].v.to_list(), s[1].v[1]) == (large, 2**63 + 1, [large, 3], large)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_elements_that_taichi_refuses_are_refused(target: str, make: Any) -> None:
+    x, v = make(ti.i32, shape=2), make(ti.types.vector(2, ti.i32), shape=2)
+    for value in (2**64, -(2**63) - 1, 2.5, float("nan")):
+        with pytest.raises(TypeError, match="holds i32"):
+            x[0] = value
+        with pytest.raises(TypeError, match="holds i32"):
+            v[0] = [1, value]
+    with pytest.raises(TypeError, match="does not fit a component"):
+        v[0][1] = 2**64
+    x[0], v[0] = np.float32(2.5), np.array([1.5, 3], np.float32)
+    assert (x[0], v[0].to_list()) == (2, [1, 3])
 
 
 def test_copy_from_converts_the_number_type(target: str) -> None:

@@ -153,3 +153,23 @@ def test_condition_of_loop_reads_memory(target: str, block_dim: int) -> None:
     run(11)
     np.testing.assert_array_equal(x.to_numpy(), np.full(10, 5))
     assert total[None] == 55.0
+
+
+@pytest.mark.parametrize("kind", ["dense", "bitmasked"])
+def test_a_loop_over_the_cells_of_an_inner_node(target: str, kind: str) -> None:
+    outer = getattr(ti.root, kind)(ti.i, 4)
+    inner = getattr(outer, kind)(ti.i, 4)
+    x, total = ti.field(ti.i32), ti.field(ti.i32, 2)
+    inner.place(x)
+
+    @ti.kernel
+    def visit():
+        for i in range(7):
+            x[2 * i] = i
+        for i in inner:
+            total[0] += i
+        for i in outer:
+            total[1] += i
+
+    visit()
+    assert total.to_numpy().tolist() == [sum(range(16)) if kind == "dense" else 42, 6]

@@ -79,6 +79,23 @@ def test_a_syntax_error_is_shown_with_a_caret(target: str, tmp_path: Path) -> No
         program.blend(x, y, 2.0, 5)
 
 
+def test_a_file_of_the_author_is_not_included(target: str, tmp_path: Path) -> None:
+    program = written_programs.write(tmp_path / "p.py", BLEND)
+    x, y = np.arange(SIZE, dtype=np.float32), np.zeros(SIZE, np.float32)
+    path = program.blend.edit(x, y, 2.0, 5)
+    (path.parent / "helper.h").write_text("#define TWICE(v) (2 * (v))\n")
+    lines = path.read_text().split("\n")
+    first = next(k for k, line in enumerate(lines) if line.startswith("#define"))
+    commented = '// #include "other.h"'
+    path.write_text("\n".join([*lines[:first], commented, '#include "helper.h"', *lines[first:]]))
+    with pytest.raises(EditError, match=rf"{path.name}:{first + 2}: an edit includes no file of its author") as caught:
+        program.blend(x, y, 2.0, 5)
+    assert '| #include "helper.h"\n' in str(caught.value)
+    assert "Hint: put the text of `helper.h` in place of this line" in str(caught.value)
+    assert "other.h" not in str(caught.value)
+    assert not y.any()
+
+
 def test_a_repaired_edit_runs(target: str, tmp_path: Path) -> None:
     program = written_programs.write(tmp_path / "p.py", BLEND)
     x, y = np.ones(SIZE, np.float32), np.zeros(SIZE, np.float32)

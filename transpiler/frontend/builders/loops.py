@@ -7,6 +7,8 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from ...errors import TaichiSyntaxError, TaichiTypeError
 from ...ir.nodes import Block, Statement
 from ...ir.statements import (
@@ -86,13 +88,21 @@ def build_for(context: Context, node: ast.For) -> Completion:
         if not inner.bounds:
             return _loop_once(context, node, grouped)
         return _loop_over_ranges(context, node, list(inner.bounds), [1] * len(inner.bounds), grouped, True)
-    kind = describe_kind(inner)
     raise context.error(
         TaichiTypeError if isinstance(inner, Statement) else TaichiSyntaxError,
-        f"Cannot loop over {kind} at run time",
-        "write `for ... in ti.static(...)` to unroll the loop at compile time",
+        f"Cannot loop over {describe_kind(inner)} at run time",
+        _remedy_for_loop(inner),
         node.iter,
     )
+
+
+def _remedy_for_loop(value: object) -> str:
+    """Return what to write in place of a loop over what has no iterations at run time."""
+    if isinstance(value, int | np.integer):
+        return "write `for ... in range(...)`"
+    if isinstance(value, np.ndarray):
+        return "pass the array to a parameter with the annotation `ti.types.ndarray()`"
+    return "write `for ... in ti.static(...)` to unroll the loop at compile time"
 
 
 # --- run time -------------------------------------------------------------------------------------------------------

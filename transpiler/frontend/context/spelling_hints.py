@@ -22,6 +22,17 @@ MIN_LENGTH = 3
 MAX_SHOWN = 8
 """Maximum number of attributes that a hint lists."""
 
+OTHER_LIBRARIES = {
+    **dict.fromkeys(("length", "len", "magnitude", "mag", "abs"), "norm"),
+    **dict.fromkeys(("length_sq", "length_squared", "lengthSquared", "squaredNorm", "mag_sq"), "norm_sqr"),
+    **dict.fromkeys(("unit", "normalize", "hat"), "normalized"),
+    **dict.fromkeys(("T", "t"), "transpose"),
+    **dict.fromkeys(("inv", "I"), "inverse"),
+    "det": "determinant",
+    "outer": "outer_product",
+}
+"""Methods of vectors and matrices by their names in GLSL, NumPy, Eigen and others."""
+
 CUTOFF = 0.7
 """Minimum similarity of two names, from 0 to 1."""
 
@@ -79,6 +90,8 @@ def _names(target: ast.expr) -> list[str]:
 def missing_attribute_hint(owner: str, name: str, known: Iterable[str]) -> str:
     """Return the remedy for a missing attribute of `owner`, given as its source."""
     known = [other for other in known if not other.startswith("_")]
+    if OTHER_LIBRARIES.get(name) in known:
+        return f"write `{owner}.{OTHER_LIBRARIES[name]}()`"
     close = close_name(name, known)
     if close:
         return f"did you mean `{owner}.{close}`?"

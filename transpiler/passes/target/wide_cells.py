@@ -60,7 +60,9 @@ def plan_of_cells(task: Task, stored: set[Type]) -> Plan | None:
 def _is_one_array(array: Array) -> bool:
     """Return whether the elements of an array are one after another in memory, each with its own bit if any has one."""
     place = array.place
-    if place is None or pool_above(place) is not None or array.packing is not None or array.words is not None:
+    if place is None or place.kind != "place":  # a loop over the cells of a node
+        return False
+    if pool_above(place) is not None or array.packing is not None or array.words is not None:
         return False
     sparse = sparse_above(place)
     has_bits = [node.kind == "bitmasked" and node is place.parent for node in sparse]
