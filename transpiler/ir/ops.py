@@ -389,8 +389,8 @@ OPS: dict[str, Op] = {
         Op("biased_max", 2, _plain, np.fmax, commutative=True),
         Op("lowest_bit", 1, _plain, lambda a: a & 1),
         Op("wide_shl", 2, _wide_shift, _shift_left),
-        Op("added_sar", 2, _shift, _shift_right),
-        Op("added_shr", 2, _shift, _shift_right_logical),
+        Op("shifted", 2, _shift, _shift_right),
+        Op("shifted_bits", 2, _shift, _shift_right_logical),
         Op("rounded_half", 1, _real, lambda a: a),
         Op("normal_rsqrt", 1, _real, lambda a: type(a)(1) / np.sqrt(a)),
         Op("normal_sqrt", 1, _real, np.sqrt),
@@ -472,7 +472,7 @@ OPS: dict[str, Op] = {
 `biased_min` and `biased_max` are `min` and `max` of integers with inverted sign bits (`passes/drivers/minima.py`).
 `lowest_bit` is `x & 1`, extracted (`passes/drivers/lowest_bits.py`).
 `wide_shl` is `<<` of 64 bits, in two words (`passes/drivers/wide_shifts.py`).
-`added_sar` and `added_shr` are `sar` and `shr` of 32 bits, extracted (`passes/drivers/added_shifts.py`).
+`shifted` and `shifted_bits` are `sar` and `shr` of 32 bits, extracted (`passes/drivers/added_shifts.py`).
 `rounded_half` is its operand, an f16, certainly rounded (`passes/drivers/rounded_halves.py`).
 `normal_rsqrt`, `normal_sqrt` and `normal_reciprocal` are `rsqrt`, `sqrt` and `1 / x` of an f32 that is no subnormal
 number, or counts as 0 if it is (`passes/target/normal_numbers.py`).

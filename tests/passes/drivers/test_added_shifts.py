@@ -135,7 +135,7 @@ def test_results_of_changing_numbers(target: str) -> None:
 
 @pytest.mark.parametrize(
     ("kernel", "arguments", "count"),
-    [(in_static_loops, (), 1), (beside_static_loops, (), 2), (in_other_forms, (5,), 4), (that_change, (), 0)],
+    [(in_static_loops, (), 1), (beside_static_loops, (), 2), (in_other_forms, (5,), 5), (that_change, (), 0)],
 )
 def test_sources(kernel: Any, arguments: tuple[int, ...], count: int) -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)

@@ -152,8 +152,8 @@ ZERO = frozenset({
     "lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_not", "isnan", "isinf",
     "bit_and", "bit_or", "bit_xor", "bit_not", "shl", "sar", "shr", "popcnt", "clz",
     "plain_div", "plain_mod", "wrapping_add", "wrapping_sub", "wrapping_mul", "wrapping_neg",
-    "biased_min", "biased_max", "lowest_bit", "wide_shl", "added_sar",
-    "added_shr",
+    "biased_min", "biased_max", "lowest_bit", "wide_shl", "shifted",
+    "shifted_bits",
     *(name for name in OPS if name.endswith("_overflows")),
 })  # fmt: skip
 """Operations whose derivative is 0 wherever it exists: steps, and those whose operands or results are no reals."""

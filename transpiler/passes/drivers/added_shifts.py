@@ -1,7 +1,7 @@
 """Extracts the bits of `x >> 2` in sums of loops, for drivers that leave out some of these sums.
 
     for k in 0..6:                      for k in 0..6:
-        $3 = sar $1, 2          ->          $3 = added_sar $1, 2     (GLSL: a function that extracts the upper bits)
+        $3 = sar $1, 2          ->          $3 = shifted $1, 2     (GLSL: a function that extracts the upper bits)
         $4 = add $2, $3                     $4 = add $2, $3
 
 NVIDIA's driver 580.159 runs two to four of the iterations, however many there are, of such a loop of constant bounds in
@@ -33,7 +33,7 @@ from ...ir.types import element_of
 from ..context import PassContext
 
 SUMS = frozenset({"add", "sub"})
-EXTRACTED = {"sar": "added_sar", "shr": "added_shr"}
+EXTRACTED = {"sar": "shifted", "shr": "shifted_bits"}
 
 
 def added_shifts(kernel: Kernel, context: PassContext) -> bool:
