@@ -89,6 +89,15 @@ def _is_vulkan_driver(failure: Failure, run: Run) -> bool:
     return again[0] == "ok" and difference(again[1], expected) is not None
 
 
+def _is_vulkan_compiler(failure: Failure, run: Run) -> bool:
+    """The driver's compiler ends the process, each time, and does not for another spelling of the same shader."""
+    if failure.target != "vulkan" or failure.kind != "died" or run("vulkan", failure.text)[0] != "died":
+        return False
+    kind, expected = run("checked", failure.text)
+    respelled, found = run("vulkan_respelled", failure.text)
+    return kind == respelled == "ok" and difference(found, expected) is None
+
+
 FOLDING = "right if literals cannot be folded (it folds with C's division, u32 as i32, powers as f64)"
 NESTING = "right if nested nodes are one node (an extent of 3 or 7 below another node)"
 SETTINGS = {
@@ -117,6 +126,7 @@ CAUSES: tuple[Cause, ...] = (
     Cause("the GPU has no atomics of 8 or 16 bits: refused by name", _is_narrow_atomic),
     Cause("NVRTC: it does not end; the same source runs on the emulated GPU", _is_endless_compilation),
     Cause("the Vulkan driver: right in another spelling of the same shader (`respelled`)", _is_vulkan_driver),
+    Cause("the Vulkan driver: its compiler dies; right in another spelling (`respelled`)", _is_vulkan_compiler),
     Cause("Taichi 1.7.4: its process dies or hangs (its own assertions, LLVM)", _is_taichi_dead),
     Cause("Taichi 1.7.4: it refuses the program", _is_taichi_refusal),
     *_defects_of_taichi(),

@@ -131,6 +131,12 @@ def _wide_shift(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scal
     return _shift(types, default_fp)
 
 
+def _word_shift(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
+    if any(t.bits != 32 for t in types):
+        raise RuleError("takes integers of 32 bits only")
+    return _shift(types, default_fp)
+
+
 def _compare(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
     common = common_type(types)
     return (common, common), u1
@@ -389,8 +395,8 @@ OPS: dict[str, Op] = {
         Op("biased_max", 2, _plain, np.fmax, commutative=True),
         Op("lowest_bit", 1, _plain, lambda a: a & 1),
         Op("wide_shl", 2, _wide_shift, _shift_left),
-        Op("shifted", 2, _shift, _shift_right),
-        Op("shifted_bits", 2, _shift, _shift_right_logical),
+        Op("shifted", 2, _word_shift, _shift_right),
+        Op("shifted_bits", 2, _word_shift, _shift_right_logical),
         Op("rounded_half", 1, _real, lambda a: a),
         Op("normal_rsqrt", 1, _real, lambda a: type(a)(1) / np.sqrt(a)),
         Op("normal_sqrt", 1, _real, np.sqrt),
