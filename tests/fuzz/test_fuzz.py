@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 from fuzz.comparing import difference
+from fuzz.known import cause_of
 from fuzz.other_forms import unfolded
 from fuzz.program import Program
 from fuzz.reducing import has_new_parallel_loop, reduce
-from fuzz.session import PROGRESS_SECONDS, Progress
+from fuzz.session import PROGRESS_SECONDS, Failure, Progress
 from fuzz.workers import OUT_OF_TIME, Worker
 
 import shadesmith as ti
@@ -105,6 +106,34 @@ def test_a_quotient_of_a_matrix_by_a_wider_number_is_wider(tmp_path: Path) -> No
 def test_a_program_that_failed_once(target: str, path: Path) -> None:
     """Those that are not in tests/semantics, since nothing shorter failed."""
     assert difference(results(path, target), results(path, "python")) is None
+
+
+DIES = """import signal
+import shadesmith as ti
+
+def _pipeline():
+    signal.raise_signal(signal.SIGSEGV)
+
+def run():
+    if ti.cfg.arch == ti.vulkan:
+        _pipeline()
+    return []
+"""
+
+
+def test_a_death_in_the_compiler_of_a_driver_has_its_name(tmp_path: Path) -> None:
+    workers = {target: Worker(target, tmp_path) for target in ("vulkan", "checked")}
+    try:
+        for function, expected in (("_pipeline", True), ("_launch", False)):
+            text = DIES.replace("_pipeline", function)
+            kind, what = workers["vulkan"].run(text)
+            assert (kind, what) == ("died", f"SIGSEGV in `{function}`")
+            failure = Failure(0, "vulkan", kind, what, text)
+            cause = cause_of(failure, lambda target, text: workers[target].run(text))
+            assert (cause is not None and "vkCreateComputePipelines" in cause) == expected
+    finally:
+        for worker in workers.values():
+            worker.stop()
 
 
 def test_a_seed_is_a_program_byte_for_byte() -> None:

@@ -6,6 +6,7 @@ It is started by `workers.py`, with shadesmith's Python or Taichi's; so it impor
 from __future__ import annotations
 
 import dataclasses
+import faulthandler
 import functools
 import gc
 import importlib.util
@@ -211,6 +212,8 @@ def main(target: str) -> None:
     """Run the programs whose paths arrive, one a line."""
     results = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    if "FUZZ_FAULTS" in os.environ:
+        faulthandler.enable(open(os.environ["FUZZ_FAULTS"], "w"))  # noqa: SIM115
     start = prepare(target)
     pickle.dump(("ready", None), results)
     results.flush()

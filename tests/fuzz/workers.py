@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import pickle
+import re
 import select
 import signal
 import subprocess
@@ -39,6 +40,7 @@ class Worker:
     def __init__(self, target: str, folder: Path, seconds: float = 60.0, end: float = float("inf")) -> None:
         self.target, self.folder, self.seconds, self.end = target, folder, seconds, end
         self.process: subprocess.Popen[bytes] | None = None
+        self.faults = folder / f"{target}_faults_{next(NUMBERS)}"
 
     def run(self, text: str) -> tuple[str, Any]:
         """Run a program."""
@@ -69,6 +71,7 @@ class Worker:
             **os.environ,
             "SHADESMITH_OFFLINE_CACHE": "0",
             "OMP_NUM_THREADS": "2",
+            "FUZZ_FAULTS": str(self.faults),
             "PYTHONPATH": ":".join(map(str, folders)),
         }
         python = TAICHI if self.target.startswith("taichi") else sys.executable
@@ -103,7 +106,13 @@ class Worker:
             code = self.process.wait()
             self.stop()
             name = signal.Signals(-code).name if code < 0 else f"exit status {code}"
-            return "died", name
+            return "died", name + self.place_of_death()
+
+    def place_of_death(self) -> str:
+        """Return " in `function`", of the innermost one of Python when a signal came, "" if it is not known."""
+        faults = self.faults.read_text() if self.faults.exists() else ""
+        found = re.search(r'Current thread .*most recent call first\):\n  File "[^"]*", line \d+ in (\S+)', faults)
+        return f" in `{found[1]}`" if found else ""
 
     def stop(self) -> None:
         """End the process and what it started."""
