@@ -212,7 +212,7 @@ def recurrences(one: Any) -> list[str]:
 
 
 def counts(one: Any) -> list[str]:
-    """Branches in loops of constant bounds, by what stays the same and by the index: `unroll_hints`, `exact_ends`."""
+    """Branches in loops of constant bounds, by what stays the same and by the index: `added_shifts`, `exact_ends`."""
     kind, n = one.one("i32", "i32", "i64", "u32"), one.extent(40)
     for name in ("a", "b", "c"):
         one.array(name, kind, (n,))
@@ -221,7 +221,8 @@ def counts(one: Any) -> list[str]:
 
     def value(leaves: list[str]) -> str:
         first, second = one.one(*leaves), one.one(*leaves)
-        forms = f"{first} >> {one.random.randint(1, 4)}", f"{first} * {second}", f"{first} - {second}", f"~{first}"
+        shift = f"{first} >> {one.random.randint(1, 7)}"
+        forms = shift, shift, shift, f"{first} // 4", f"{first} * {second}", f"{first} - {second}", f"~{first}"
         return one.one(*forms, first, f"({first} ^ {second}) + {one.random.randint(1, 5)}", f"-{first}")
 
     def test(index: str) -> str:

@@ -6,7 +6,7 @@
 
 NVIDIA's driver 580.159 runs two to four of the iterations, however many there are, of such a loop of constant bounds in
 which the sum is under a condition of the index, and one of something else, where x is the same in all iterations. Sums
-of all other operations are right, and so are those of extracted bits.
+of extracted bits are right, and so are those of other operations but conversions of a 32-bit x to i16 and back.
 """
 
 from __future__ import annotations
