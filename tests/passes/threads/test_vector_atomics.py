@@ -114,7 +114,6 @@ def test_what_is_not_joined() -> None:
             given[i] += 1.0  # its address is known at the launch only
             other[i] += 1.0  # f64
             sparse[i] += 1.0
-            pair[i] -= 1.0
             pair[0][k] += 1.0
             pair[0][0] += 1.0
             if i > 3:
@@ -124,6 +123,43 @@ def test_what_is_not_joined() -> None:
         return s
 
     assert "atomic_add_float" not in add.source(np.zeros((3, 2), np.float32), 1, arch=ti.cuda)
+
+
+@pytest.mark.parametrize("n", [0, 1, N])
+def test_differences_are_sums_of_negative_numbers(target: str, n: int) -> None:
+    """Of springs one end gets what the other loses."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    force = ti.Vector.field(3, ti.f32, M)
+    pair, quad = ti.Vector.field(2, ti.f32, M), ti.Vector.field(4, ti.f32, M)
+
+    @ti.kernel
+    def add(x: ti.types.ndarray(ti.f32, 1), k: ti.f32):
+        for p in x:
+            a, b = p % M, (p * 3 + 1) % M
+            f = ti.Vector([x[p], -2.0, x[p] - k])
+            force[a] += f
+            force[b] -= f
+            pair[a].x -= x[p] + k
+            pair[a].y += x[p]
+            quad[b] -= ti.Vector([-x[p], 1.0, k, -k])
+
+    x = np.random.default_rng(1).integers(-9, 9, n).astype(np.float32)
+    add(x, 4.0)
+    sums = {"force": np.zeros((M, 3)), "pair": np.zeros((M, 2)), "quad": np.zeros((M, 4))}
+    for p, value in enumerate(x):
+        a, b = p % M, (p * 3 + 1) % M
+        sums["force"][a] += [value, -2, value - 4]
+        sums["force"][b] -= [value, -2, value - 4]
+        sums["pair"][a] += [-(value + 4), value]
+        sums["quad"][b] -= [-value, 1, 4, -4]
+    for array, name in ((force, "force"), (pair, "pair"), (quad, "quad")):
+        assert np.array_equal(array.to_numpy(), sums[name]), name
+    if target == "python" and n == 1:
+        text = add.source(x, 4.0, arch=ti.cuda)
+        assert "atomic_add_float3(&force(a), {x_p, -2.0f, x_p - args.k})" in text
+        assert "atomic_add_float3(&force(b), {-x_p, 2.0f, -(x_p - args.k)})" in text
+        assert "atomic_add_float2(&pair(a), {-(x_p + args.k), x_p})" in text
+        assert "atomic_add_float4(&quad(b), {x_p, -1.0f, -args.k, args.k})" in text
 
 
 def test_a_value_is_read_before_the_addition_to_it(target: str) -> None:

@@ -28,6 +28,7 @@ from ...ir.statements import (
     GlobalTemporary,
     LoopIndex,
     MatrixPtr,
+    Operation,
     StructPtr,
     base_pointer,
 )
@@ -39,7 +40,7 @@ from ..languages.common.atomics import is_native, whole_key, whole_name
 from ..languages.common.collectives import ALL_LANES, collective_syntax, exchange_key, exchange_name
 from ..languages.common.helpers import known
 from ..languages.common.syntax import atomic_syntax
-from ..languages.common.syntax_forms import ADD, ASSIGN, MULTIPLY, Rendered
+from ..languages.common.syntax_forms import ADD, ASSIGN, MULTIPLY, PRIMARY, Rendered
 from ..layout.accessors import cell_of, clamped, less_offset, strided
 from ..layout.tree_structs import numbered_place, place_number
 from .expressions import WRITERS as VALUES
@@ -423,8 +424,18 @@ def _add_together(p: Statements, atomic: AtomicOp, number: int, lane: int, count
         address = f"(float{count} *)&{p.e.lvalue(first)}"
         if isinstance(first, MatrixPtr) and first.origin.type == Tensor((count,), f32):
             address = f"&{p.e.lvalue(first.origin)}"
-        values = ", ".join(p.e.operand(lanes[k].value, ASSIGN) for k in range(count))
+        values = ", ".join(_added(p, lanes[k]) for k in range(count))
         p.emit(f"{name}({address}, {{{values}}});", atomic.location)
+
+
+def _added(p: Statements, atomic: AtomicOp) -> str:
+    """Return the source of the number that an atomic sum or difference adds."""
+    value = atomic.value
+    if atomic.op == "add":
+        return p.e.operand(value, ASSIGN)
+    source = p.e.operand(value, PRIMARY)
+    is_negative = isinstance(value, Const) or (isinstance(value, Operation) and value.op == "neg")
+    return source[2:-1] if is_negative and source.startswith("(-") else f"-{source}"
 
 
 VALUES[ThreadIndex] = thread_index

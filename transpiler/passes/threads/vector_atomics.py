@@ -8,8 +8,9 @@
 Each element is added atomically, as before; an H200 takes a fourth of the time for all (p2g3d: 1.95 ms, .57). The
 address must be a multiple of 8 or 16 bytes, which only fields are known to have: of vectors of 2 or 4 floats, and
 of members that share a cell, `ti.root.dense(...).place(v, mass)`. Three floats anywhere take two instructions, of which
-`atomic_add_float3` finds the aligned one (p2g3d with a field of 3-vectors: 2.27 ms, 1.70). The statements stay, and are
-numbered. A remark says where a cell would make one instruction of additions to two fields.
+`atomic_add_float3` finds the aligned one (p2g3d with a field of 3-vectors: 2.27 ms, 1.70). Differences are sums of
+negative numbers. The statements stay, and are numbered. A remark says where a cell would make one instruction of
+additions to two fields.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ WIDTHS = (4, 2)
 """Floats that one instruction adds."""
 ANYWHERE = 3
 """Floats that two instructions add, whatever their address."""
+
+SUMS = frozenset({"add", "sub"})
 
 Key = tuple[Hashable, ...]
 
@@ -116,7 +119,7 @@ def _cells(block: Block, used: dict[Statement, int]) -> Iterator[_Cell]:
         if statement.EFFECT == Effect.NONE and not statement.BLOCKS or isinstance(statement, LocalLoad):
             continue
         found = None
-        if isinstance(statement, AtomicOp) and statement not in used and (statement.op, statement.type) == ("add", f32):
+        if isinstance(statement, AtomicOp) and statement not in used and statement.op in SUMS and statement.type == f32:
             found = _address(statement.pointer)
         key, offset, alignment = found or (None, 0, 1)
         if key != current or offset in cell.additions:
