@@ -81,8 +81,14 @@ def _is_shift(value: Statement) -> TypeGuard[Operation]:
 
 def _changes(value: Statement, loop: RangeFor | While, stored: set[Statement]) -> bool:
     """Return whether a value may differ from iteration to iteration. stored: the variables that the body sets."""
-    if isinstance(value, LoopIndex):
-        return value.loop is loop
-    if isinstance(value, LocalLoad) and base_pointer(value.pointer) in stored:
-        return True
-    return has_effect(value, Effect.WRITE) or any(_changes(part, loop, stored) for part in operands(value))
+    waiting, seen = [value], {value}
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, LoopIndex) and part.loop is loop:
+            return True
+        if (isinstance(part, LocalLoad) and base_pointer(part.pointer) in stored) or has_effect(part, Effect.WRITE):
+            return True
+        new = [operand for operand in operands(part) if operand not in seen]
+        seen.update(new)
+        waiting += new
+    return False
