@@ -213,7 +213,7 @@ def main(target: str) -> None:
     results = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     if "FUZZ_FAULTS" in os.environ:
-        faulthandler.enable(open(os.environ["FUZZ_FAULTS"], "w"))  # noqa: SIM115
+        faulthandler.enable(open(os.environ["FUZZ_FAULTS"], "w"), all_threads=False)  # noqa: SIM115
     start = prepare(target)
     pickle.dump(("ready", None), results)
     results.flush()

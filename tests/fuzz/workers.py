@@ -111,7 +111,7 @@ class Worker:
     def place_of_death(self) -> str:
         """Return " in `function`", of the innermost one of Python when a signal came, "" if it is not known."""
         faults = self.faults.read_text() if self.faults.exists() else ""
-        found = re.search(r'Current thread .*most recent call first\):\n  File "[^"]*", line \d+ in (\S+)', faults)
+        found = re.search(r'most recent call first\):\n  File "[^"]*", line \d+ in (\S+)', faults)
         return f" in `{found[1]}`" if found else ""
 
     def stop(self) -> None:
