@@ -82,7 +82,7 @@ def array_of(value: Any, dtype: Any) -> np.ndarray[Any, Any]:
     Each goes from its own type: NumPy joins 2**63 and 1, or 2**53 + 1 and 0.5, as f64, which rounds.
     """
     array = np.asarray(unwrap(value))
-    if array.dtype.kind == "f" and np.dtype(dtype).kind in "iu" and not isinstance(value, np.ndarray | Matrix):
+    if array.dtype.kind in "fO" and np.dtype(dtype).kind in "iu" and not isinstance(value, np.ndarray | Matrix):
         each = [np.asarray(number).astype(dtype) for number in np.asarray(value, object).ravel()]
         return np.array(each, dtype).reshape(array.shape)
     return array.astype(dtype)
