@@ -12,8 +12,6 @@ ratio as median [lowest, highest]. PYTHONPATH chooses the tree that is measured.
 from __future__ import annotations
 
 import argparse
-import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -30,11 +28,11 @@ import shadesmith as ti
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from handwritten import running
 from handwritten.counting import counted_lines
+from handwritten.machine_code import machine_code
 from handwritten.table import PROGRAMS, Program
 
 from shadesmith.runtime.cache import compiler
 from shadesmith.runtime.devices.capabilities import portable
-from shadesmith.runtime.devices.cuda.cubin import read_cubin
 from shadesmith.runtime.devices.cuda.nvrtc import compile_cubin
 from shadesmith.runtime.workbench.inspect.cuda_listings import find_nvdisasm
 from shadesmith.transpiler.options import CompileOptions
@@ -44,7 +42,6 @@ ROUNDS = 9
 ROUND_SECONDS = 0.03
 LOOSER = 10
 """Factor of the tolerances at large sizes."""
-INSTRUCTION = re.compile(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?!NOP)\S", re.MULTILINE)
 
 
 def shortest(function: Callable[[], Any]) -> float:
@@ -67,20 +64,6 @@ def emit_time(program: Program, folder: Path) -> float:
         compiler.compile_source(request.specialization)
 
     return shortest(emit)
-
-
-def machine_code(source: str, gpu: str) -> tuple[int, int, int]:
-    """Return instructions, registers and local memory of a source; of several kernels sum, largest and largest."""
-    cubin = compile_cubin(source, gpu)[0]
-    kernels = read_cubin(cubin).kernels.values()
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(cubin)
-        file.flush()
-        tool = find_nvdisasm()
-        assert tool is not None, "pip install nvidia-cuda-nvdisasm"
-        text = subprocess.run([tool, "-c", file.name], capture_output=True, text=True, check=True).stdout
-    instructions = len(INSTRUCTION.findall(text))
-    return instructions, max(k.registers for k in kernels), max(k.frame_bytes for k in kernels)
 
 
 def compiled_row(program: Program, gpu: str, folder: Path) -> str:

@@ -17,6 +17,7 @@ from ..ir.statements import (
     Cast,
     Const,
     GlobalStore,
+    IfExp,
     LocalStore,
     MatrixElement,
     MatrixInit,
@@ -37,6 +38,7 @@ from .checks.bounds import bounds
 from .checks.check_wide_indices import check_wide_indices
 from .cleanup.common_subexpressions import common_subexpressions
 from .cleanup.dead_code import dead_code
+from .cleanup.early_selections import early_selections
 from .cleanup.expand_vectors import expand_vectors
 from .cleanup.fold import fold
 from .cleanup.fold_recurrences import fold_recurrences
@@ -190,6 +192,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     exact_ends: (RangeFor,),
     unroll_loops: (RangeFor,),
     added_shifts: ("sar", "shr"),
+    early_selections: (IfExp,),
 }
 """Kinds (`ir.tasks.kinds_in`); a pass finds nothing in a kernel without any of them."""
 
@@ -277,6 +280,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         call_effects,  # for the printers: cleanup may have removed the last effect
         expand_vectors,  # after the last cleanup, which would use the elements of a vector in place of the vector
         dead_code,  # what `expand_vectors` has replaced
+        early_selections,  # after the last cleanup, which would put a value that is used once where it is used
         wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
         row_lanes,  # after `wide_accesses`, which takes loops without loops inside; before `wrapping`: it adds sums
         vector_lanes,  # after all passes that change what a loop does, and before `wrapping`: it knows sums
