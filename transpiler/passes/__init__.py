@@ -92,6 +92,7 @@ from .target.unroll_loops import unroll_loops
 from .target.wide_accesses import wide_accesses
 from .target.wrapping import wrapping
 from .tasks.merge_serial import merge_serial
+from .tasks.narrow_loops import narrow_loops
 from .tasks.offload import offload
 from .tasks.ordered_loops import ordered_loops
 from .threads.block_local import block_local
@@ -243,6 +244,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         activate_cells,  # after `struct_for`, whose loops know which cells are active
         deactivate_cells,  # after `activate_cells`: its stores activate nothing; before `offload`: its loops are tasks
         ordered_loops,  # before `offload`, for which the variables of iterations are none of the kernel
+        narrow_loops,  # before `offload`, which gives each task what its bounds are computed from
         offload,
         merge_serial,  # after `offload`, which makes the tasks
         demote_atomics,  # after `offload`, which decides which iterations run in parallel

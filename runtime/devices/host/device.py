@@ -40,10 +40,10 @@ CHARACTERS_PER_COMPILER = 4000
 SPIN_COUNT = "1000"
 """Spin count of an idle OpenMP thread: about 30 us, longer than Python takes from one launch to the next.
 
-After it a thread sleeps, and waking it costs 16 us instead of 1. Two threads on an idle machine take .24 ms for a sum of
-2^22 floats with 300, .15 with 1,000 and .13 with 3,000; for a step of mpm99 1.0, .64 and .53. libgomp's default of 300,000
-keeps cores busy for milliseconds after each kernel. Where other programs use the cores, a thread that spins keeps the one
-that it waits for from running: beside one busy program a step of mpm99 takes 1.1, 1.2 and 1.9 ms, with 10,000 3.6.
+After it a thread sleeps, and waking it costs 16 us instead of 1. Two threads on an idle machine take .24 ms for a sum
+of 2^22 floats with 300, .15 with 1,000 and .13 with 3,000; for a step of mpm99 1.0, .64 and .53. libgomp's default of
+300,000 keeps cores busy for milliseconds after each kernel. Where other programs use the cores, one that spins keeps
+the one that it waits for from running: with one busy program mpm99 takes 1.1, 1.2 and 1.9 ms, with 10,000 3.6.
 """
 
 CUDA_DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
