@@ -25,7 +25,7 @@ from ..viewed import Viewed
 from .exchange import Exchange
 from .memory import Array, Ended, MemberMemory, Memory
 from .split_memory import SplitMemory
-from .stored_numbers import check_fill, to_components, to_scalar
+from .stored_numbers import check_fill, is_plain, to_components, to_scalar
 from .views import has_slice
 
 
@@ -164,7 +164,8 @@ class DenseArray(Exchange, Viewed):
     @hides_own_frames_of(TypeError, ValueError)
     def fill(self, val: Any) -> None:
         """Set every element to `val`: a number, or for vectors and matrices a list or Matrix of their shape."""
-        check_fill(self.element, val, self)
+        if not is_plain(self.dtype, val):
+            check_fill(self.element, val, self)
         value = self.pack(val)
         for observer in WRITE_OBSERVERS:
             observer(self, None, partial(self.memory.fill, value))
@@ -397,6 +398,8 @@ class ScalarArray(DenseArray):
 
     def pack(self, value: Any) -> Array:
         """Return a number as an array without axes. Raises: TypeError if it is not a number."""
+        if is_plain(self.dtype, value):
+            return np.array(value, self.dtype.numpy)
         if self.dtype.is_integral and isinstance(value, float | np.floating):
             value = int(value)
         with np.errstate(over="ignore"):

@@ -18,6 +18,8 @@ from ...transpiler.lang.struct import Struct as Value
 from ..session.tracebacks import user_error
 
 Array = np.ndarray[Any, Any]
+SMALL, LARGE = 128, 65504.0
+"""Integers below the first and floats up to the second fit every type of more than one bit."""
 LOWEST, BEYOND = -(1 << 63), 1 << 64
 """The integers that some type holds: from the first, below the second."""
 
@@ -67,6 +69,13 @@ def to_components(dtype: Scalar, values: Any, owner: object, truncates: bool = T
         return found.astype(dtype.numpy)
     with np.errstate(over="ignore", invalid="ignore"):  # takes 1 us, as long as all else
         return array_of(given, dtype.numpy) if dtype.is_integral else found.astype(dtype.numpy)
+
+
+def is_plain(dtype: Scalar, value: Any) -> bool:
+    """Return whether a number fits a type so clearly that nothing else has to be asked, which takes longer."""
+    if type(value) is float:
+        return dtype.is_float and -LARGE <= value <= LARGE
+    return type(value) is int and 0 <= value < SMALL and dtype.bits > 1
 
 
 def check_fill(element: Type, value: Any, owner: object) -> None:

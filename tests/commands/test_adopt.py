@@ -14,7 +14,7 @@ from shadesmith.runtime.workbench.adopt.same_code import differences, same_code,
 from shadesmith.runtime.workbench.edits.header import header_of, with_header, without_header
 
 KERNELS = """
-    @ti.kernel(passes="-wide_accesses")
+    @ti.kernel(passes="-wide_accesses,-narrow_loops")
     def clip(x: ti.types.ndarray(ti.f32, 1), limit: ti.f32):
         # keep this comment
         for i in x:

@@ -47,7 +47,7 @@ def test_the_jacobi_body_is_as_short_as_python(language: str) -> None:
     text = jacobi.source(arch=LANGUAGES[language][1])
     body = re.search(r"task\([^{]*\{\n(.*?)^\}", text, re.S | re.M).group(1)
     code = [line.strip() for line in body.splitlines() if line.strip() and not line.strip().startswith("//")]
-    assert len([line for line in code if line != "}"]) == 3
+    assert len([line for line in code if line != "}"]) == (2 if language == "c" else 3)  # the `if` is the range in C
     # White space is not counted: with it these are the lines of DESIGN.md section 6, 176 characters.
     assert len(re.sub(r"\s", "", "".join(code))) <= 150
     for name in ("a", "b", "w", "i", "j", "s"):
