@@ -96,6 +96,11 @@ so that a function of 4,000 stores takes 15 s at -O3 and one of 8,000 more than 
 LESS_EFFORT = ("-O1",)
 LESS_EFFORT_OF_GCC = ("-fira-algorithm=priority",)
 
+SUMS_OF_RUNS = "#define RUN "
+SUMS_OF_GCC = ("-funroll-loops", "-fvariable-expansion-in-unroller", "--param=max-variable-expansions-in-unroller=4")
+"""For sources that add f32 in runs: four vectors take turns, so that none waits for its last addition. On two threads a
+sum of 2^22 floats takes .10 ms in place of .11 (Zen 4, gcc 12.2); `simdlen` alone leaves one vector."""
+
 compiler_process: Callable[[], _Process] = loader(".compiler_process", __package__)
 """The module that starts compilers."""
 
@@ -132,7 +137,7 @@ class HostCompiler:
         Raises: TaichiCompilationError with the emitted and the Python line if the compiler refuses the source, or
         hangs, crashes or writes nothing; TaichiRuntimeError if it cannot be started.
         """
-        flags = (*self._flags(fast_math, openmp, march), *self._less_effort(file))
+        flags = (*self._flags(fast_math, openmp, march), *self._flags_of(file))
         libraries = self._libraries(openmp)
         objects = find_or_make(
             store,
@@ -208,12 +213,13 @@ class HostCompiler:
         more = (*(GCC_FLAGS if self.gcc else ()), *(("-fopenmp",) if openmp else ()))
         return (*FLAGS, *processor, *MATH_FLAGS, *precision, *more, *self.more_flags)
 
-    def _less_effort(self, file: SourceFile) -> tuple[str, ...]:
-        """Return the flags that a large source is compiled with in addition."""
+    def _flags_of(self, file: SourceFile) -> tuple[str, ...]:
+        """Return the flags that a source is compiled with in addition: a large one, and one with sums."""
         lines = file.text.count("\n")
         search = LESS_SEARCH_OF_GCC if self.gcc and lines >= LARGE_SOURCE else ()
         effort = (*LESS_EFFORT, *(LESS_EFFORT_OF_GCC if self.gcc else ())) if lines >= HUGE_SOURCE else ()
-        return (*search, *effort)
+        sums = SUMS_OF_GCC if self.gcc and SUMS_OF_RUNS in file.text else ()
+        return (*search, *effort, *sums)
 
     def _libraries(self, openmp: bool) -> tuple[str, ...]:
         if not self.gcc:
