@@ -98,8 +98,8 @@ LESS_EFFORT_OF_GCC = ("-fira-algorithm=priority",)
 
 SUMS_OF_RUNS = "#define RUN "
 SUMS_OF_GCC = ("-funroll-loops", "-fvariable-expansion-in-unroller", "--param=max-variable-expansions-in-unroller=4")
-"""For sources that add f32 in runs: four vectors take turns, so that none waits for its last addition. On two threads a
-sum of 2^22 floats takes .10 ms in place of .11 (Zen 4, gcc 12.2); `simdlen` alone leaves one vector."""
+"""For sources that add f32 in runs: four accumulators alternate, so that none waits for its last addition. On two cores
+a sum of 2^22 floats takes .10 ms in place of .11 (Zen 4, gcc 12.2); `simdlen` alone leaves one accumulator."""
 
 compiler_process: Callable[[], _Process] = loader(".compiler_process", __package__)
 """The module that starts compilers."""
