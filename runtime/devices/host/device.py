@@ -37,13 +37,14 @@ CHARACTERS_PER_COMPILER = 4000
 """Length of a source that takes a compiler about 50 ms; a second compiler is started only for more."""
 
 
-SPIN_COUNT = "1000"
-"""Spin count of an idle OpenMP thread: about 30 us, longer than Python takes from one launch to the next.
+SPIN_COUNT = "5000"
+"""Spin count of an idle OpenMP thread: about 150 us, longer than Python takes from one launch to the next.
 
-After it a thread sleeps, and waking it costs 16 us instead of 1. Two threads on an idle machine take .24 ms for a sum
-of 2^22 floats with 300, .15 with 1,000 and .13 with 3,000; for a step of mpm99 1.0, .64 and .53. libgomp's default of
-300,000 keeps cores busy for milliseconds after each kernel. Where other programs use the cores, one that spins keeps
-the one that it waits for from running: with one busy program mpm99 takes 1.1, 1.2 and 1.9 ms, with 10,000 3.6.
+After it a thread sleeps, and waking it costs 16 us instead of 1. Worse, Linux may wake it on the core of the thread
+that it works with, for some hundred launches: two threads take .12 ms for a sum of 2^22 floats, and after a pause of .3 s .4
+with counts up to 3,000. libgomp's default of 300,000 keeps cores busy for milliseconds after each kernel. Where other
+programs use the cores, one that spins keeps the one that it waits for from running: with one busy program a step of
+mpm99 takes 1.2 ms with 300, 1.4 with 1,000, 2.1 with 5,000 (and Taichi's), 2.3 with 10,000; alone 1.0, .64, .55, .55.
 """
 
 CUDA_DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
