@@ -41,7 +41,7 @@ SPIN_COUNT = "5000"
 """Spin count of an idle OpenMP thread: about 150 us, longer than Python takes from one launch to the next.
 
 After it a thread sleeps, and waking it costs 16 us instead of 1. Worse, Linux may wake it on the core of the thread
-that it works with, for some hundred launches: two threads take .12 ms for a sum of 2^22 floats, and after a pause of .3 s .4
+that it works with, for some hundred launches: two threads take .12 ms for a sum of 2^22 floats, and .4 after a pause
 with counts up to 3,000. libgomp's default of 300,000 keeps cores busy for milliseconds after each kernel. Where other
 programs use the cores, one that spins keeps the one that it waits for from running: with one busy program a step of
 mpm99 takes 1.2 ms with 300, 1.4 with 1,000, 2.1 with 5,000 (and Taichi's), 2.3 with 10,000; alone 1.0, .64, .55, .55.

@@ -18,7 +18,7 @@ static inline int part_end(int count, int part) {
 }
 
 // A sum of floats adds so many iterations in f32, and the sums of such runs in f64.
-#define RUN 1024
+#define RUN 2048
 
 // The first iteration after a run of at most RUN.
 static inline int run_end(int run, int end) {

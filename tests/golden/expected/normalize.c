@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 7b384f88, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, c a939620c, normalize.py:4: normalize(a: ndarray[f32, 1])
 #include <stdint.h>
 
 // A loop that computes a sum is cut into so many parts.
@@ -13,7 +13,7 @@ static inline int part_begin(int count, int part) {
 static inline int part_end(int count, int part) { return part_begin(count, part + 1); }
 
 // A sum of floats adds so many iterations in f32, and the sums of such runs in f64.
-#define RUN 1024
+#define RUN 2048
 
 // The first iteration after a run of at most RUN.
 static inline int run_end(int run, int end) { return (int64_t)end - run < RUN ? end : run + RUN; }
