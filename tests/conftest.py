@@ -38,6 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
     `--debug-kernels` is for false alarms: all kernels are checked, and each pass is verified.
     """
     keep_out_of_the_users_cache(config)
+    os.environ.setdefault("GOMP_SPINCOUNT", "300")  # the workers share the cores, which threads that spin would occupy
     config.stash[MISSING] = MissingTools()
     if config.getoption("--debug-kernels"):
         os.environ["SHADESMITH_DEBUG"] = "1"
