@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
 from ...ir.nodes import Statement, blocks
-from ...ir.statements import Array, Cast, Continue, GlobalPtr, LoopIndex, RangeFor, While, base_pointer
+from ...ir.statements import (
+    Array,
+    Cast,
+    Const,
+    Continue,
+    GlobalPtr,
+    IfExp,
+    LoopIndex,
+    Operation,
+    RangeFor,
+    While,
+    base_pointer,
+)
 
 
 def is_index_of(value: Statement | None, loop: Statement | None) -> TypeGuard[LoopIndex]:
@@ -28,6 +40,21 @@ def base_array(pointer: Statement) -> Array | None:
     """Return the array that `pointer` points into, None if it is a local variable or a temporary."""
     base = base_pointer(pointer)
     return base.array if isinstance(base, GlobalPtr) else None
+
+
+def conjuncts(condition: Statement) -> Iterator[Statement]:
+    """Yield the values that hold if a condition holds, and which together are the condition."""
+    if isinstance(condition, Operation) and condition.op == "logical_and":
+        for operand in condition.operands:
+            yield from conjuncts(operand)
+        return
+    if isinstance(condition, IfExp):
+        other = condition.otherwise.result
+        if isinstance(other, Const) and not other.value and condition.then.result is not None:
+            yield from conjuncts(condition.condition)
+            yield from conjuncts(condition.then.result)
+            return
+    yield condition
 
 
 def ends_iteration(statement: Statement) -> bool:

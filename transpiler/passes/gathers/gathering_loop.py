@@ -7,7 +7,6 @@ iteration of which runs those of the other one again that add to its element.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
 
 from ...errors import NOWHERE, SourceLocation
 from ...ir.builder import Builder
@@ -24,7 +23,6 @@ from ...ir.statements import (
     GlobalPtr,
     GlobalStore,
     If,
-    IfExp,
     LocalStore,
     LoopIndex,
     MatrixPtr,
@@ -35,6 +33,7 @@ from ...ir.statements import (
 )
 from ...ir.types import i32
 from ...lazy_dataclasses import dataclass
+from ..analysis.queries import conjuncts
 from ..derivatives.prune import prune
 from .inverted_indices import Gathering, Source
 from .linear import Index, Linear, Reader, emit_again
@@ -460,8 +459,8 @@ class _Iteration:
         outside = (s for s in copied.statements if s is not branch)
         if any(isinstance(s, GlobalLoad) for s in walk(Block(list(outside)))):
             return found
-        for comparison in _conjuncts(path[0][0].condition):
-            difference = self._difference(comparison)
+        for comparison in conjuncts(path[0][0].condition):
+            difference = self._difference(comparison) if isinstance(comparison, Operation) else None
             if difference is not None and len(difference.indices) == 1:
                 index, factor = next(iter(difference.indices.items()))
                 rest = difference.plus(Linear({index: factor}), -1)
@@ -479,21 +478,6 @@ class _Iteration:
         if comparison.op in ("gt", "ge"):
             one, other = other, one
         return one.plus(other, -1).shifted(1 if comparison.op in ("lt", "gt") else 0)
-
-
-def _conjuncts(condition: Statement) -> Iterable[Operation]:
-    """Yield comparisons that hold if a condition holds."""
-    if isinstance(condition, Operation):
-        if condition.op == "logical_and":
-            for operand in condition.operands:
-                yield from _conjuncts(operand)
-        else:
-            yield condition
-    elif isinstance(condition, IfExp):
-        result = condition.otherwise.result
-        if isinstance(result, Const) and not result.value and condition.then.result is not None:
-            yield from _conjuncts(condition.condition)
-            yield from _conjuncts(condition.then.result)
 
 
 def _writes_memory(statement: Statement) -> bool:

@@ -20,12 +20,12 @@ from ...ir.builder import Builder
 from ...ir.nodes import Block, Effect, Statement, has_effect, replace_uses, walk
 from ...ir.origins import literal, operation
 from ...ir.remarks import attach_remarks
-from ...ir.statements import ArgLoad, ArrayShape, Const, If, IfExp, OmittedStatement, Operation, RangeFor
+from ...ir.statements import ArgLoad, ArrayShape, Const, If, OmittedStatement, Operation, RangeFor
 from ...ir.tasks import Kernel
 from ...ir.threads import Barrier, Collective, ThreadIndex
 from ...ir.types import i32, u1
 from ...lazy_dataclasses import dataclass
-from ..analysis.queries import is_index_of
+from ..analysis.queries import conjuncts, is_index_of
 from ..context import PassContext
 from .offload import becomes_task
 
@@ -91,7 +91,7 @@ def _narrow(block: Block, loop: RangeFor) -> bool:
     position = block.statements.index(loop)
     block.statements[position:position] = builder.block.statements
     loop.over = None
-    if known.keys() >= _conjuncts(branch.condition).keys():
+    if known.keys() >= set(conjuncts(branch.condition)):
         position = loop.body.statements.index(branch)
         omitted = OmittedStatement("is the range of the loop", "narrow_loops", location=branch.location)
         loop.body.statements[position : position + 1] = [omitted, *branch.then.statements]
@@ -108,22 +108,9 @@ def _has_short_rows(loop: RangeFor) -> bool:
     return end.value - start.value < SHORT
 
 
-def _conjuncts(condition: Statement) -> dict[Statement, None]:
-    """Return the values that all have to be true for `condition`."""
-    if isinstance(condition, Operation) and condition.op == "logical_and":
-        return {part: None for operand in condition.operands for part in _conjuncts(operand)}
-    if isinstance(condition, IfExp) and _is_false(condition.otherwise.result) and condition.then.result is not None:
-        return {**_conjuncts(condition.condition), **_conjuncts(condition.then.result)}
-    return {condition: None}
-
-
-def _is_false(value: Statement | None) -> bool:
-    return isinstance(value, Const) and not value.value
-
-
 def _bounds(condition: Statement, loop: RangeFor) -> Iterator[_Bound]:
     """Yield the comparisons that all have to hold for `condition`, as far as they bound an index."""
-    for comparison in _conjuncts(condition):
+    for comparison in conjuncts(condition):
         if not isinstance(comparison, Operation) or comparison.op not in MIRRORED:
             continue
         left, right = comparison.operands
