@@ -21,6 +21,9 @@ from ...transpiler.lang.matrix import Matrix
 from ...transpiler.lazy_dataclasses import dataclass
 from .memory import Array
 
+CUDA = "cupy_backends.cuda.api.runtime"
+"""Loaded by the first session on CUDA, and by CuPy."""
+
 DLPACK_CUDA = (2, 13)
 """Kinds of devices in DLPack: CUDA device memory, and CUDA managed memory."""
 
@@ -224,9 +227,10 @@ def _of_dlpack(value: Any) -> Array | GpuArray:
     kind, number = value.__dlpack_device__()
     device = int(kind), int(number)
     if device[0] in DLPACK_CUDA:
-        cupy = sys.modules.get("cupy")
-        if cupy is None:  # no session runs on CUDA, so none can use it
+        if CUDA not in sys.modules:  # no session runs on CUDA, so none can use it
             return GpuArray(0, (), (), np.dtype(np.uint8), True, device[1], None, value)
+        import cupy
+
         taken = cupy.from_dlpack(value)  # on CuPy's current stream: the producer orders its own work before
         found = _of_interface(taken, taken.__cuda_array_interface__, "")
         is_immutable = library_of(value) in IMMUTABLE

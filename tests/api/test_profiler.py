@@ -124,14 +124,14 @@ def test_threads_are_timed_together(target: str, profiled: None) -> None:
 
 def test_a_thread_has_a_context_before_the_gpu_is_kept_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
-    stream, function = SimpleNamespace(ptr=0), SimpleNamespace(ptr=0)
-    loaded = SimpleNamespace(load=lambda code: None, get_function=lambda name: function)
-    cupy = SimpleNamespace(
-        cuda=SimpleNamespace(get_current_stream=lambda: stream, function=SimpleNamespace(Module=lambda: loaded))
-    )
+    stream, loaded = SimpleNamespace(ptr=0), SimpleNamespace(function=lambda name: 0)
     monkeypatch.setattr(timer, "_busy_cubin", lambda arch: b"")
     note = lambda name: lambda *arguments: calls.append(name)  # noqa: E731
-    timer.CudaTimer(cupy, note("launch"), "sm_90", note("enter"), RuntimeError, (OSError,)).delay(1e-6)
+    device = SimpleNamespace(
+        arch="sm_90", current_stream=lambda: stream, load_code=lambda code: loaded, describe=RuntimeError,
+        failure=(OSError,), launch_kernel=note("launch"), enter=note("enter"),
+    )  # fmt: skip
+    timer.CudaTimer(device).delay(1e-6)
     assert calls == ["enter", "launch"]
 
 

@@ -1,4 +1,4 @@
-"""What `CudaDevice` takes of CuPy and of the driver, for CUDA C on the host: `install` makes `ti.init(arch=ti.cuda)` use it.
+"""What `CudaDevice` takes of CUDA and of CuPy, for CUDA C on the host: `install` makes `ti.init(arch=ti.cuda)` use it.
 
 In: what `emulated/compiler.py` makes of a source, in place of a cubin. Out: launches, one after another; streams are all
 one. A kernel that does what CUDA C leaves undefined raises an error with the line of its source.
@@ -99,9 +99,9 @@ def view_of_memory(shape: Any, dtype: Any, memptr: int, strides: Any) -> View:
 
 
 class Loaded:
-    """CuPy's `Module`: a library in place of a cubin."""
+    """`LoadedCode`: a library in place of a cubin."""
 
-    def load(self, code: bytes) -> None:
+    def __init__(self, driver: Any, code: bytes, enter: Any) -> None:
         """Take what `compile_for_host` returned. Raises: TaichiRuntimeError for the machine code of an archive."""
         if code.startswith(b"\x7fELF"):
             raise TaichiRuntimeError(f"{LACKS} instructions of NVIDIA")
@@ -109,8 +109,8 @@ class Loaded:
         self._path = Path(code.rstrip(b"\0").decode())
         self._library = ctypes.CDLL(str(self._path))
 
-    def get_function(self, name: str) -> Any:
-        """Return the start of a kernel; `ptr` is its number."""
+    def function(self, name: str) -> int:
+        """Return the start of a kernel."""
         try:
             start = self._library[f"start_{name}"]
         except AttributeError as error:
@@ -118,7 +118,7 @@ class Loaded:
         address = ctypes.cast(start, ctypes.c_void_p).value
         assert address is not None
         PATHS[address] = self._path
-        return SimpleNamespace(ptr=address)
+        return address
 
 
 PATHS: dict[int, Path] = {}
@@ -180,17 +180,31 @@ def _nothing(*arguments: Any) -> int:
     return 0
 
 
-def cupy() -> SimpleNamespace:
-    """Return what `CudaDevice` uses of the package."""
+def _allocate(size_bytes: int, *flags: int) -> int:
+    memory = Memory(size_bytes)
+    MEMORY[memory.ptr] = memory
+    return memory.ptr
+
+
+def _free(address: int) -> None:
+    MEMORY.pop(address, None)
+
+
+MEMORY: dict[int, Memory] = {}
+"""What the driver has allocated, by address."""
+
+
+def cuda_runtime() -> SimpleNamespace:
+    """Return what `CudaDevice` uses of CUDA's runtime."""
     properties = {
         "major": 9, "minor": 0, "name": b"emulated", "multiProcessorCount": MULTIPROCESSORS,
         "maxThreadsPerMultiProcessor": RESIDENT_THREADS,
     }  # fmt: skip
     functions = (
-        "driverGetVersion setDevice free streamIsCapturing eventRecord streamWaitEvent streamSynchronize deviceSynchronize "
+        "driverGetVersion setDevice streamIsCapturing eventDestroy eventQuery eventRecord eventSynchronize streamWaitEvent streamSynchronize deviceSynchronize "
         "deviceSetLimit"
     )
-    api = SimpleNamespace(
+    return SimpleNamespace(
         **dict.fromkeys(functions.split(), _nothing),
         CUDARuntimeError=EmulatedError,
         getDevice=lambda: 0,
@@ -203,19 +217,25 @@ def cupy() -> SimpleNamespace:
         memcpyDeviceToDevice=0,
         graphLaunch=launch_graph,
         memGetInfo=lambda: (1 << 34, 1 << 34),
+        malloc=_allocate,
+        hostAlloc=_allocate,
+        free=_free,
+        freeHost=_free,
+        eventDisableTiming=2,
+        eventCreateWithFlags=lambda flags: next(HANDLES),
+        eventElapsedTime=lambda begin, end: 0.0,
     )
+
+
+def cupy() -> SimpleNamespace:
+    """Return what `CudaDevice` uses of CuPy."""
     of_cuda = SimpleNamespace(
-        runtime=api,
         get_current_stream=lambda index: CURRENT[-1],
         alloc=Memory,
-        alloc_pinned_memory=Memory,
         memory=SimpleNamespace(OutOfMemoryError=MemoryError),
-        function=SimpleNamespace(Module=Loaded),
         nvtx=SimpleNamespace(available=False),
-        Event=lambda **options: STREAM,
         Stream=Stream,
         ExternalStream=Stream,
-        get_elapsed_time=lambda begin, end: 0.0,
         Device=lambda: SimpleNamespace(id=0),
     )
     pool = SimpleNamespace(free_all_blocks=_nothing)
@@ -239,7 +259,14 @@ class EmulatedDevice(cuda.CudaDevice):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
+        self.current_stream = lambda: CURRENT[-1]
+        self._cupy = cupy()
         self.capabilities = replace(self.capabilities, reports_overflow=FLAGS[0] == CHECKS)
+
+    @property
+    def cupy(self) -> Any:
+        """What is used of CuPy."""
+        return self._cupy
 
     def record(self, launches: Any) -> Any:
         """Refuse a graph."""
@@ -295,7 +322,7 @@ def open_device(
 ) -> EmulatedDevice:
     """Open the emulated GPU."""
     driver = SimpleNamespace(launchKernel=launch, CUDADriverError=EmulatedError, ctxGetCurrent=lambda: 1)
-    return EmulatedDevice(cupy(), driver, index, sources, store, task_graphs)
+    return EmulatedDevice(cuda_runtime(), driver, index, sources, store, task_graphs)
 
 
 def install(optimised: bool = bool(os.environ.get("EMULATED_OPTIMISED"))) -> None:
@@ -306,3 +333,4 @@ def install(optimised: bool = bool(os.environ.get("EMULATED_OPTIMISED"))) -> Non
     cuda.open_device = open_device
     cuda.compile_cubin = compile_for_host
     cuda.fill_words = _fill_words
+    cuda.LoadedCode = Loaded

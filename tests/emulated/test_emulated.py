@@ -69,9 +69,7 @@ def kernels() -> Loaded:
     """One library of all bodies above."""
     runtime()
     text = HEAD + "".join(KERNEL.format(number=k, body=body) for k, body in enumerate(BODIES))
-    module = Loaded()
-    module.load(str(compile_source(text, "k.cu", CHECKS)).encode())
-    return module
+    return Loaded(None, str(compile_source(text, "k.cu", CHECKS)).encode(), None)
 
 
 class Arguments(ctypes.Structure):
@@ -87,7 +85,7 @@ def run(kernels: Loaded, body: str) -> list[int]:
     numbers[:] = range(64)
     arguments = Arguments(memory.ptr, 4)
     parameters = (ctypes.c_void_p * 1)(ctypes.addressof(arguments))
-    function = kernels.get_function(f"k{BODIES.index(body)}").ptr
+    function = kernels.function(f"k{BODIES.index(body)}")
     device.launch(function, 1, 1, 1, 64, 1, 1, 0, 0, ctypes.addressof(parameters), 0)
     return list(numbers)
 

@@ -279,7 +279,7 @@ def endless_grid() -> None:
     args = floats(), 1
     path = each.edit(*args)
     text = path.read_text()
-    new = text.replace("index += stride", "index += stride * (args.k - 1)").replace("i++", "i += args.k - 1")
+    new = re.sub(r"index \+= (.+)\)", r"index += \1 * (args.k - 1))", text).replace("i++", "i += args.k - 1")
     assert new != text, text
     path.write_text(new)
     try:

@@ -1,13 +1,15 @@
-"""The CUDA target: memory from CuPy's pool, kernels compiled by NVRTC, launches on CuPy's current stream.
+"""The CUDA target: kernels compiled by NVRTC, launched by CuPy's bindings on CuPy's current stream.
 
-In: modules of target "cuda". Out: programs whose `submit` starts the tasks and does not wait. CuPy is imported when a
-device is opened. Each call uses the stream that is current in CuPy then, so that kernels are ordered with CuPy's own
-operations; once a second stream has been used, reads and writes wait for all streams.
+In: modules of target "cuda". Out: programs whose `submit` starts the tasks and does not wait. Each call uses the stream
+that is current in CuPy then, so that kernels are ordered with CuPy's own operations; once a second stream has been
+used, reads and writes wait for all streams.
+
+Opening a device imports CuPy's bindings of CUDA, and not `cupy` (`driver_objects.py` says why). Memory is from CuPy's
+pool once something has imported that.
 """
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import importlib.util
@@ -31,12 +33,14 @@ from ..forks import HINT, inherited, note_use
 from ..stored_sources import store_sources
 from ..textures import TextureMemory, TextureSpec
 from .capabilities import PORTABLE
+from .driver_objects import MANY_RETURNED, Block, CudaEvent, LoadedCode, blocks_of, current_stream_of
 from .fills import WORDS, fill_words
 from .graph import CudaGraph
 from .limited_waits import finish_within, refuse
 from .nvrtc import LINES, compile_cubin, warm_up
+from .opening import DRIVER, begin
 from .program import CudaProgram
-from .several_gpus import DRIVER, OPENED, activate, all_on_own_gpu, copy_between, list_devices, number_of
+from .several_gpus import OPENED, activate, all_on_own_gpu, copy_between, list_devices, number_of
 from .streams import elapsed_ms, make_event, make_stream, on_stream, record_event, wait_event
 from .textures import CudaTexture, copy_in, copy_out, make_texture
 from .timer import CudaTimer
@@ -54,6 +58,9 @@ INSTALL_HINT = (
     "Install CuPy with `pip install 'shadesmith[cuda]'`; the driver comes from NVIDIA. `python -m shadesmith diagnose` "
     "shows what is there."
 )
+
+OUT_OF_MEMORY = 2
+"""`cudaErrorMemoryAllocation`."""
 
 INVALID_CONTEXT = 201
 """`CUDA_ERROR_INVALID_CONTEXT`: a new thread has no context until it calls the runtime's API."""
@@ -75,7 +82,7 @@ def available() -> bool:
     count = ctypes.c_int()
     if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
         return False
-    return count.value > 0 and importlib.util.find_spec("cupy") is not None
+    return count.value > 0 and importlib.util.find_spec("cupy_backends") is not None
 
 
 class CudaAllocation:
@@ -131,7 +138,7 @@ class CudaDevice:
 
     def __init__(
         self,
-        cupy: Any,
+        runtime: Any,
         driver: Any,
         index: int,
         sources: Path | None = None,
@@ -139,15 +146,14 @@ class CudaDevice:
         task_graphs: bool = True,
     ) -> None:
         self.sources, self.store = sources, store
-        self.cupy = cupy
-        self.runtime = cupy.cuda.runtime
+        self.runtime, self._driver = runtime, driver
         self.launch_kernel = driver.launchKernel
         self.launch_graph: Callable[[int, int], None] | None = getattr(self.runtime, "graphLaunch", None)
         self.task_graphs = task_graphs and self.launch_graph is not None
         self.is_capturing: Callable[[int], bool] = self.runtime.streamIsCapturing
         self.driver_error: Callable[[int], Exception] = driver.CUDADriverError
-        of_gpu = functools.partial(cupy.cuda.get_current_stream, index)  # without a number CuPy queries the runtime
-        self.current_stream: Callable[[], Any] = of_gpu
+        self.current_stream: Callable[[], Any] = current_stream_of(index)
+        self._blocks, self._host_blocks = blocks_of(index), blocks_of("host")
         self.failure: tuple[type[Exception], ...] = (driver.CUDADriverError, self.runtime.CUDARuntimeError)
         self.index = index
         OPENED.add(index)
@@ -171,6 +177,13 @@ class CudaDevice:
         self.driver = str(self.runtime.driverGetVersion())
         extra = (("device", self.title), ("arch", self.arch))
         self.capabilities = replace(PORTABLE, extra=extra)
+
+    @property
+    def cupy(self) -> Any:
+        """The package, imported now if it has not been."""
+        import cupy
+
+        return cupy
 
     def activate(self) -> Callable[[], None]:
         """Make this GPU the current one of the thread; return what makes the one before current again."""
@@ -222,7 +235,7 @@ class CudaDevice:
         try:
             if self.runtime.streamIsCapturing(stream):  # a captured graph must not wait for work outside it
                 return
-            event = self.cupy.cuda.Event(disable_timing=True)
+            event = CudaEvent(self.runtime)
             self.runtime.eventRecord(event.ptr, other)
             self.runtime.streamWaitEvent(stream, event.ptr)
         except self.failure as error:
@@ -265,8 +278,9 @@ class CudaDevice:
 
     def allocate_pinned(self, size_bytes: int) -> CudaAllocation:
         """Return zeroed, page-locked memory of the host, which kernels use in place. Raises: OutOfMemory."""
+        runtime = self.runtime
         try:
-            pointer = self.cupy.cuda.alloc_pinned_memory(max(1, size_bytes))
+            pointer = self._host_blocks.take(size_bytes, lambda size: runtime.hostAlloc(size, 0), runtime.freeHost)
         except self.failure as error:
             raise OutOfMemory("the host (page-locked)", size_bytes, self.used_bytes, None, str(error)) from error
         ctypes.memset(pointer.ptr, 0, max(1, size_bytes))
@@ -291,22 +305,37 @@ class CudaDevice:
         return 0
 
     def _take(self, size_bytes: int) -> Any:
-        """Allocate from CuPy's pool; if that fails, free the pool's unused blocks and try again."""
-        refused: type[Exception] = self.cupy.cuda.memory.OutOfMemoryError
+        """Allocate memory; if that fails, free what is idle and try again."""
+        uses_pool = "cupy" in sys.modules or self._blocks.returned >= MANY_RETURNED
+        take = self._take_of_pool if uses_pool else self._take_block
         try:
-            return self.cupy.cuda.alloc(size_bytes)
-        except refused:
+            return take(size_bytes)
+        except MemoryError:
             self.synchronize()
-            self.cupy.get_default_memory_pool().free_all_blocks()
+            self._blocks.release(self.runtime.free)
+            if uses_pool:
+                self.cupy.get_default_memory_pool().free_all_blocks()
         try:
-            return self.cupy.cuda.alloc(size_bytes)
-        except refused as error:
+            return take(size_bytes)
+        except MemoryError as error:
             free, total = self.runtime.memGetInfo()
             reason = f"the GPU has {format_size(total)}, shared with all that use it"
             raise OutOfMemory(f"GPU {self.index}", size_bytes, self.used_bytes, free, reason) from error
 
+    def _take_of_pool(self, size_bytes: int) -> Any:
+        return self.cupy.cuda.alloc(size_bytes)
+
+    def _take_block(self, size_bytes: int) -> Block:
+        self.enter()
+        try:
+            return self._blocks.take(size_bytes, self.runtime.malloc, self.runtime.free)
+        except self.runtime.CUDARuntimeError as error:
+            if error.status == OUT_OF_MEMORY:
+                raise MemoryError from error
+            raise
+
     def free(self, allocation: CudaAllocation) -> None:
-        """Return memory to the pool: its next use on the stream is ordered after all launches so far.
+        """Let memory be reused: its next use on the stream is ordered after all launches so far.
 
         After work on several streams, it is returned by the next allocation or `synchronize`.
         """
@@ -395,13 +424,12 @@ class CudaDevice:
         assert isinstance(texture, CudaTexture)
         copy_out(self, texture, destination)
 
-    def ordered_stream(self) -> Any:
+    def ordered_stream(self) -> int:
         """Return CuPy's current stream, after all work on other streams has ended."""
-        self._order()
-        return self.current_stream()
+        return self._order()
 
     def share(self, allocation: CudaAllocation) -> Any:
-        """Return an object that keeps the bytes valid: CuPy's pool frees them with the last reference."""
+        """Return an object that keeps the bytes valid: they are reused after the last reference."""
         if self.several_streams:  # external users order at most one stream
             self.synchronize()
         return allocation.pointer
@@ -416,7 +444,7 @@ class CudaDevice:
     ) -> Any:
         """Return a CuPy array over part of an allocation; see `GpuDevice`."""
         pointer = self.share(allocation)
-        if allocation.address in self._pinned:  # CuPy's arrays take memory of GPUs, or memory that they do not own
+        if isinstance(pointer, Block):  # CuPy's arrays take memory of its pool, or memory that they do not own
             owner = self.cupy.cuda.UnownedMemory(allocation.address, allocation.size_bytes, pointer, self.index)
             pointer = self.cupy.cuda.MemoryPointer(owner, 0)
         return self.cupy.ndarray(shape, dtype, memptr=pointer + offset_bytes, strides=strides)
@@ -449,11 +477,10 @@ class CudaDevice:
 
     def _program(self, module: BackendModule, code: bytes, log: str) -> CudaProgram:
         """Load code for the GPU. Raises: TaichiRuntimeError if the GPU refuses it, TaichiCompilationError."""
-        loaded = self.cupy.cuda.function.Module()
         try:
             if module.options.get("recursive") and self.runtime.deviceGetLimit(STACK_SIZE) < RECURSION_STACK_BYTES:
                 self.runtime.deviceSetLimit(STACK_SIZE, RECURSION_STACK_BYTES)
-            loaded.load(code)
+            loaded = self.load_code(code)
         except self.failure as error:
             raise self.describe(error) from error
         try:
@@ -463,13 +490,17 @@ class CudaDevice:
                 f"{module.files[0].name} lacks a kernel the launcher starts: {error}."
             ) from error
 
+    def load_code(self, code: bytes) -> LoadedCode:
+        """Load a cubin, or PTX that ends with a zero. Raises: the driver's error if the GPU refuses it."""
+        return LoadedCode(self._driver, code, self.enter)
+
     def record(self, launches: Sequence[Launch]) -> CudaGraph:
         """Prepare launches as one CUDA graph."""
         return CudaGraph(self, launches)
 
     def timer(self) -> CudaTimer:
         """Return a timer of launches on CuPy's current stream, by the GPU's clock."""
-        return CudaTimer(self.cupy, self.launch_kernel, self.arch, self.enter, self.describe, self.failure)
+        return CudaTimer(self)
 
     def synchronize(self) -> None:
         """Wait for all streams. Raises: TaichiRuntimeError if a launch failed."""
@@ -519,20 +550,6 @@ def _host_address(data: memoryview) -> int:
     return int(np.frombuffer(data, np.uint8).ctypes.data) if data.nbytes else 0
 
 
-def _make_context(index: int, prepares: bool) -> None:
-    """Create the GPU's context, which takes 0.2 s, while CuPy is imported; CuPy reports any failure later.
-
-    prepares: start the compiler too.
-    """
-    with contextlib.suppress(OSError):
-        driver = ctypes.CDLL(DRIVER)
-        device, context, major, minor = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int()
-        if driver.cuInit(0) == 0 and driver.cuDeviceGet(ctypes.byref(device), index) == 0:
-            if prepares and driver.cuDeviceComputeCapability(ctypes.byref(major), ctypes.byref(minor), device) == 0:
-                warm_up(f"sm_{major.value}{minor.value}")
-            driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
-
-
 def open_device(
     index: int | str = 0,
     sources: Path | None = None,
@@ -547,34 +564,33 @@ def open_device(
     store: caches compiled kernels. prepares: start the compiler too, since a kernel will be compiled.
     task_graphs: whether repeated launches of several tasks become graphs (`task_graphs.py`).
     """
-    number = index if isinstance(index, int) else 0
-    making = threading.Thread(target=_make_context, args=(number, prepares), daemon=True)
-    making.start()
+    opening = begin(index if isinstance(index, int) else 0)
+    if prepares:
+        opening.then(warm_up)
     try:
-        import cupy
-        from cupy_backends.cuda.api import driver
+        from cupy_backends.cuda.api import driver, runtime
     except ImportError as error:
         _require_driver()
         raise TaichiRuntimeError(
             f"arch=ti.cuda needs CuPy, which cannot be imported: {error}. {INSTALL_HINT}"
         ) from error
     try:
-        count = cupy.cuda.runtime.getDeviceCount()
+        count = runtime.getDeviceCount()
         number = number_of(index, count)
         if number < 0:
             shown = f"number {index}" if isinstance(index, int) else f"`{index}`"
             raise TaichiRuntimeError(f"There is no GPU {shown}: the driver shows {count}.")
-        making.join()
-        before = cupy.cuda.runtime.getDevice()
-        cupy.cuda.Device(number).use()
-        cupy.cuda.runtime.free(0)  # creates the context, which loading a kernel needs
+        opening.wait()
+        before = runtime.getDevice()
+        runtime.setDevice(number)
+        runtime.free(0)  # creates the context, which loading a kernel needs
         is_second = bool(OPENED - {number})
-        device = CudaDevice(cupy, driver, number, sources, store, task_graphs)
+        device = CudaDevice(runtime, driver, number, sources, store, task_graphs)
         note_use("CUDA")
         if is_second:
-            cupy.cuda.Device(before).use()
+            runtime.setDevice(before)
         return device
-    except cupy.cuda.runtime.CUDARuntimeError as error:
+    except runtime.CUDARuntimeError as error:
         _require_driver()
         reason = inherited("CUDA")
         hint = INSTALL_HINT if reason is None else f"{reason}: {HINT}"

@@ -9,6 +9,7 @@ import time
 from typing import Any, NoReturn
 
 from ....transpiler.errors import TaichiRuntimeError
+from .driver_objects import CudaEvent
 
 FIRST_PAUSE, LONGEST_PAUSE = 2e-5, 1e-3
 """Between two questions to the driver [s]: the first ones follow each other fast, since most kernels are short."""
@@ -23,8 +24,8 @@ STUCK: dict[int, str] = {}
 def finish_within(device: Any, seconds: float, stream: int | None = None) -> bool:
     """Wait for the launches of a stream, CuPy's current one if none is given; return whether they have ended."""
     require(device.index)
-    event = device.cupy.cuda.Event(disable_timing=True)
-    event.record(device.current_stream() if stream is None else device.cupy.cuda.ExternalStream(stream))
+    event = CudaEvent(device.runtime)
+    device.runtime.eventRecord(event.ptr, device.current_stream().ptr if stream is None else stream)
     end, pause = time.monotonic() + seconds, FIRST_PAUSE
     while _is_running(device, event):
         if time.monotonic() > end:

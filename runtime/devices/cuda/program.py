@@ -1,6 +1,6 @@
 """A loaded CUDA kernel, which launchers start.
 
-In: a device, a module and the code that CuPy has loaded. Out: `CudaProgram`, whose `submit` starts the tasks and does
+In: a device, a module and the loaded code. Out: `CudaProgram`, whose `submit` starts the tasks and does
 not wait.
 """
 
@@ -32,9 +32,9 @@ class CudaProgram:
         self.log = log
         self.lock = device.lock
         self._device, self._module = device, module
-        self._loaded = loaded  # CuPy unloads the code with this object
+        self._loaded = loaded  # unloaded with this object
         self.arguments = (ctypes.c_ubyte * max(1, module.interface.args_size_bytes))()
-        functions = [loaded.get_function(task.entry).ptr for task in module.tasks]
+        functions = [loaded.function(task.entry) for task in module.tasks]
         self._tasks = Tasks(module.kernel, module.tasks, functions, device.resident_threads, loaded)
         memory = OwnMemory(device) if module.interface.temporaries_size_bytes else None
         starting = Submitter(device, module.kernel, module.tasks, functions, self.arguments, loaded, memory)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-import os
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
-DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
+from .driver_objects import CudaEvent
+from .opening import DRIVER
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 OPENED: set[int] = set()
@@ -77,28 +78,28 @@ def copy_between(owner: Any, source: int, reader: Any, destination: int, size_by
     restore = activate(owner)
     try:
         source_stream = owner.ordered_stream()
-        written = owner.cupy.cuda.Event(disable_timing=True)
-        written.record(source_stream)
+        written = CudaEvent(owner.runtime)
+        owner.runtime.eventRecord(written.ptr, source_stream)
     finally:
         restore()
     restore = activate(reader)
     try:
         _let_read(runtime, reader.index, owner.index)
         stream = reader.ordered_stream()
-        stream.wait_event(written)
+        runtime.streamWaitEvent(stream, written.ptr)
         if reader.index == owner.index:
-            runtime.memcpyAsync(destination, source, size_bytes, runtime.memcpyDeviceToDevice, stream.ptr)
+            runtime.memcpyAsync(destination, source, size_bytes, runtime.memcpyDeviceToDevice, stream)
         else:
-            runtime.memcpyPeerAsync(destination, reader.index, source, owner.index, size_bytes, stream.ptr)
-        read = reader.cupy.cuda.Event(disable_timing=True)
-        read.record(stream)
+            runtime.memcpyPeerAsync(destination, reader.index, source, owner.index, size_bytes, stream)
+        read = CudaEvent(runtime)
+        runtime.eventRecord(read.ptr, stream)
     except reader.failure as error:
         raise reader.describe(error) from error
     finally:
         restore()
     restore = activate(owner)
     try:
-        source_stream.wait_event(read)
+        owner.runtime.streamWaitEvent(source_stream, read.ptr)
     finally:
         restore()
 

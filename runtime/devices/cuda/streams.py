@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from .driver_objects import CudaEvent
+
 
 def make_stream(device: Any) -> Any:
     """Return a new stream, which does not wait for the default stream."""
@@ -22,7 +24,7 @@ def make_stream(device: Any) -> Any:
 def make_event(device: Any) -> Any:
     """Return a new event with a time."""
     try:
-        return device.cupy.cuda.Event()
+        return CudaEvent(device.runtime, timed=True)
     except device.failure as error:
         raise device.describe(error) from error
 
@@ -39,7 +41,7 @@ def wait_event(device: Any, stream: int, event: Any) -> None:
 
 def elapsed_ms(device: Any, begin: Any, end: Any) -> float:
     """Return the time between two events that have occurred [ms]."""
-    return float(device.cupy.cuda.get_elapsed_time(begin, end))
+    return float(begin.ms_until(end))
 
 
 @contextmanager

@@ -6,7 +6,10 @@ texels, which the kernel's source converts.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
+
+import numpy as np
 
 from ....transpiler.errors import TaichiRuntimeError, UnsupportedError
 from ..device import OutOfMemory, format_size
@@ -27,12 +30,15 @@ LIMITS = ("1DWidth", "2DWidth 2DHeight", "3DWidth 3DHeight 3DDepth")
 class Gpu(Protocol):
     """The part of the CUDA device that textures need."""
 
-    cupy: Any
     runtime: Any
     index: int
     title: str
     used_bytes: int
     failure: tuple[type[Exception], ...]
+
+    @property
+    def cupy(self) -> Any:
+        """CuPy."""
 
     def allocate(self, size_bytes: int, lazily: bool = False) -> Any:
         """Return zeroed memory."""
@@ -40,8 +46,13 @@ class Gpu(Protocol):
     def free(self, allocation: Any) -> None:
         """Free memory."""
 
-    def ordered_stream(self) -> Any:
+    def ordered_stream(self) -> int:
         """Return the stream on which copies are ordered with launches."""
+
+    def view(
+        self, allocation: Any, offset_bytes: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any
+    ) -> Any:
+        """Return a CuPy array over part of an allocation. strides: [bytes]."""
 
     def synchronize(self) -> None:
         """Wait for all streams."""
@@ -149,12 +160,13 @@ def _check_extents(device: Gpu, spec: TextureSpec) -> None:
         )
 
 
-def _view(device: Gpu, texture: CudaTexture, pointer: Any) -> Any:
+def _view(device: Gpu, texture: CudaTexture, allocation: Any) -> Any:
     """Return a CuPy array over packed texels, in the shape for copies of a CUDA array: channels combined with x."""
     format = texture.spec.format
     width, *others = texture.spec.shape
-    shape = (*reversed(others), width * format.channels)
-    return device.cupy.ndarray(shape, format.channel.numpy, memptr=pointer)
+    shape, dtype = (*reversed(others), width * format.channels), np.dtype(format.channel.numpy)
+    strides = tuple(dtype.itemsize * math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    return device.view(allocation, 0, shape, strides, dtype)
 
 
 def clear(device: Gpu, texture: CudaTexture) -> None:
@@ -168,8 +180,8 @@ def clear(device: Gpu, texture: CudaTexture) -> None:
 def copy_in(device: Gpu, source: Any, texture: CudaTexture) -> None:
     """Set all texels from an allocation, in order with launches on the current stream."""
     try:
-        stream = device.ordered_stream()
-        texture.array.copy_from(_view(device, texture, source.pointer), stream)
+        device.ordered_stream()
+        texture.array.copy_from(_view(device, texture, source), device.cupy.cuda.get_current_stream(device.index))
     except device.failure as error:
         raise device.describe(error) from error
 
@@ -177,7 +189,7 @@ def copy_in(device: Gpu, source: Any, texture: CudaTexture) -> None:
 def copy_out(device: Gpu, texture: CudaTexture, destination: Any) -> None:
     """Copy all texels into an allocation, in order with launches on the current stream."""
     try:
-        stream = device.ordered_stream()
-        texture.array.copy_to(_view(device, texture, destination.pointer), stream)
+        device.ordered_stream()
+        texture.array.copy_to(_view(device, texture, destination), device.cupy.cuda.get_current_stream(device.index))
     except device.failure as error:
         raise device.describe(error) from error

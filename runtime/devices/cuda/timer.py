@@ -8,11 +8,10 @@ whole span has been queued.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from ....transpiler.errors import TaichiRuntimeError
+from .driver_objects import CudaEvent
 from .nvrtc import compile_cubin
 
 MAX_HOLD_SECONDS = 0.01
@@ -35,42 +34,30 @@ def _busy_cubin(arch: str) -> bytes:
 
 
 class CudaTimer:
-    """A timer of events.
-
-    cupy: the package. launch_kernel: the driver's. enter, describe, failure: those of the device.
-    """
+    """A timer of events of a device."""
 
     clock = "the device's time stamps"
     resolution = 5e-7
     """As documented for `cudaEventElapsedTime`."""
 
-    def __init__(
-        self,
-        cupy: Any,
-        launch_kernel: Callable[..., None],
-        arch: str,
-        enter: Callable[[], None],
-        describe: Callable[[Exception], TaichiRuntimeError],
-        failure: tuple[type[Exception], ...],
-    ) -> None:
-        self._cupy, self._launch_kernel, self._enter = cupy, launch_kernel, enter
-        self._describe, self._failure = describe, failure
-        self._spans: list[tuple[Any, Any]] = []
-        self._idle: list[Any] = []
-        module = cupy.cuda.function.Module()
-        module.load(_busy_cubin(arch))
-        self._busy = module.get_function("keep_busy")
+    def __init__(self, device: Any) -> None:
+        self._device = device
+        self._describe, self._failure = device.describe, device.failure
+        self._spans: list[tuple[CudaEvent, Any]] = []
+        self._idle: list[CudaEvent] = []
+        self._loaded = device.load_code(_busy_cubin(device.arch))
+        self._busy = self._loaded.function("keep_busy")
         self._nanoseconds = ctypes.c_ulonglong()
         self._parameters = (ctypes.c_void_p * 1)(ctypes.addressof(self._nanoseconds))
 
     def delay(self, seconds: float) -> None:
         """Keep the GPU busy for some seconds."""
-        self._enter()  # the driver's launch, unlike CuPy's runtime, gives a new thread no context
+        self._device.enter()  # the driver's launch, unlike CuPy's runtime, gives a new thread no context
         self._nanoseconds.value = int(min(seconds, MAX_HOLD_SECONDS) * 1e9)
-        stream = self._cupy.cuda.get_current_stream().ptr
+        stream = self._device.current_stream().ptr
         address = ctypes.addressof(self._parameters)
         try:
-            self._launch_kernel(self._busy.ptr, 1, 1, 1, 1, 1, 1, 0, stream, address, 0)
+            self._device.launch_kernel(self._busy, 1, 1, 1, 1, 1, 1, 0, stream, address, 0)
         except self._failure as error:
             raise self._describe(error) from error
 
@@ -83,10 +70,10 @@ class CudaTimer:
         begin, _ = self._spans.pop()
         self._spans.append((begin, self._record()))
 
-    def _record(self) -> Any:
-        event = self._idle.pop() if self._idle else self._cupy.cuda.Event()
+    def _record(self) -> CudaEvent:
         try:
-            event.record(self._cupy.cuda.get_current_stream())
+            event = self._idle.pop() if self._idle else CudaEvent(self._device.runtime, timed=True)
+            self._device.runtime.eventRecord(event.ptr, self._device.current_stream().ptr)
         except self._failure as error:
             raise self._describe(error) from error
         return event
@@ -98,7 +85,7 @@ class CudaTimer:
             return []
         try:
             spans[-1][1].synchronize()
-            found = [self._cupy.cuda.get_elapsed_time(begin, end) * 1e-3 for begin, end in spans]
+            found = [begin.ms_until(end) * 1e-3 for begin, end in spans]
         except self._failure as error:
             raise self._describe(error) from error
         self._idle += [event for span in spans for event in span]

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from shadesmith.runtime.devices.cuda import device as cuda
+from shadesmith.runtime.devices.cuda import opening
 from shadesmith.transpiler.errors import TaichiRuntimeError
 
 
@@ -15,14 +16,15 @@ def test_a_missing_driver_is_named_before_cupy(monkeypatch):
         raise OSError(f"{name}: cannot open shared object file")
 
     monkeypatch.setattr(cuda.ctypes, "CDLL", missing)
-    monkeypatch.setitem(sys.modules, "cupy", None)
+    monkeypatch.setattr(opening, "_openings", {})
+    monkeypatch.setitem(sys.modules, "cupy_backends", None)
     with pytest.raises(TaichiRuntimeError, match=r"no NVIDIA driver was found \(libcuda.so.1: cannot open"):
         cuda.open_device()
 
 
 def test_cupy_is_named_where_there_is_a_driver(monkeypatch):
     monkeypatch.setattr(cuda, "_require_driver", lambda: None)
-    monkeypatch.setattr(cuda, "_make_context", lambda index: None)
-    monkeypatch.setitem(sys.modules, "cupy", None)
+    monkeypatch.setattr(opening, "_openings", {})
+    monkeypatch.setitem(sys.modules, "cupy_backends", None)
     with pytest.raises(TaichiRuntimeError, match="arch=ti.cuda needs CuPy, which cannot be imported"):
         cuda.open_device()

@@ -105,16 +105,21 @@ class FakeRuntime:
     def __init__(self, *answers: int) -> None:
         self.answers = list(answers)
 
+    eventDisableTiming = 2  # noqa: N815 - CuPy's name
+
+    def eventCreateWithFlags(self, flags: int) -> int:  # noqa: N802
+        return 1
+
+    def eventRecord(self, event: int, stream: int) -> None:  # noqa: N802
+        assert (event, stream) in ((1, 0), (1, 3))
+
     def eventQuery(self, event: int) -> int:  # noqa: N802 - CuPy's name
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
 def fake_device(*answers: int) -> SimpleNamespace:
-    event = SimpleNamespace(record=lambda stream: None, ptr=1)
-    cuda = SimpleNamespace(Event=lambda disable_timing: event, ExternalStream=lambda pointer: pointer)
-    return SimpleNamespace(
-        index=77, cupy=SimpleNamespace(cuda=cuda), runtime=FakeRuntime(*answers), current_stream=int, failure=(OSError,)
-    )
+    stream = SimpleNamespace(ptr=0)
+    return SimpleNamespace(index=77, runtime=FakeRuntime(*answers), current_stream=lambda: stream, failure=(OSError,))
 
 
 def test_waits_for_cuda(monkeypatch: pytest.MonkeyPatch) -> None:

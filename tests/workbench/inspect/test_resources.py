@@ -133,10 +133,10 @@ def test_occupancy_is_what_the_driver_says(target: str) -> None:
         for task, found in zip(inspection.module.tasks, inspection.resources.tasks, strict=True):
             if task.kind == "serial":
                 continue
-            function = loaded.get_function(task.entry)
-            blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, task.block_dim, 0)
+            function = loaded.function(task.entry)
+            blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(function, task.block_dim, 0)
             assert found.occupancy == blocks * task.block_dim / per_sm
-            shared, local, registers = (driver.funcGetAttribute(number, function.ptr) for number in (1, 3, 4))
+            shared, local, registers = (driver.funcGetAttribute(number, function) for number in (1, 3, 4))
             assert (found.shared_bytes, found.local_bytes, found.registers) == (shared, local, registers)
 
 
