@@ -1,99 +1,21 @@
 """shadesmith: Taichi kernels as readable GLSL, CUDA C and C. `import shadesmith as ti`; the public names are Taichi's.
 
-Only names: they are defined in `transpiler.lang` (the language) and `runtime` (sessions, arrays, kernels).
+Only names. What is imported here needs a hundredth of a second; the rest is imported by `ti.init` while the driver
+opens a GPU, or at the first use of another name (`runtime/public.py`).
 """
 
 from __future__ import annotations
 
 import sys
-from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
-from .runtime.loading import without_collections as _without_collections
-
-with _without_collections(imports=True):  # these import most of the others, and NumPy
-    for _name in ("arrays.ndarray", "compat", "fields.field", "launch.kernel", "session.session", "workbench.facade"):
-        _import_module(f".runtime.{_name}", __name__)
-
-from .runtime.arrays.ndarray import MatrixNdarray, ScalarNdarray, ndarray
-from .runtime.arrays.texture import Texture
-from .runtime.compat import experimental, lang, sparse, types
-from .runtime.compat import lazy as _lazy
-from .runtime.compat import lib as _lib  # noqa: F401 - `ti._lib.core` is reached by programs
-from .runtime.compat import log as _logging  # noqa: F401
-from .runtime.compat.deprecated import var
-from .runtime.compat.lang_modules.impl import current_cfg as _current_cfg
-from .runtime.compat.log import (
-    CRITICAL,
-    DEBUG,
-    ERROR,
-    INFO,
-    TRACE,
-    WARN,
-)
-from .runtime.compat.paths import PATHS as _PATHS
-from .runtime.compat.primitive_types import (
-    f16,
-    f32,
-    f64,
-    float16,
-    float32,
-    float64,
-    i8,
-    i16,
-    i32,
-    i64,
-    int8,
-    int16,
-    int32,
-    int64,
-    u1,
-    u8,
-    u16,
-    u32,
-    u64,
-    uint1,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
-from .runtime.fields.field import MatrixField, ScalarField, StructField, field
-from .runtime.fields.fields_builder import FieldsBuilder
-from .runtime.fields.snodes import AXES as _AXES
-from .runtime.fields.snodes import SNode, axes, deactivate_all_snodes, root
-from .runtime.launch.kernel import kernel
-from .runtime.launch.pickling import install as _install_pickling
-from .runtime.launch.real_function import native, real_func
-from .runtime.launch.tuning import tune
+from .runtime.compat.lazy import load as _load
+from .runtime.importing import PathFinder as _PathFinder
+from .runtime.importing import load_public as _load_public
 from .runtime.missing_names import missing as _missing
-from .runtime.notebook.install import install as _install_notebooks
 from .runtime.public_names import NAMES as _NAMES_ON_DEMAND
-from .runtime.session import session as _session
-from .runtime.session import versions as _versions
-from .runtime.session.logging_levels import is_logging_effective, set_logging_level
-from .runtime.session.session import Session, init, reset, sync
-from .runtime.taichi_name import as_taichi
-from .runtime.targets.registry import install as _install_targets
-from .runtime.workbench.facade import install as _install_workbench
-from .transpiler.errors import (
-    LaunchTimeoutError,
-    ShadesmithWarning,
-    TaichiAssertionError,
-    TaichiCompilationError,
-    TaichiIndexError,
-    TaichiNameError,
-    TaichiRuntimeError,
-    TaichiRuntimeTypeError,
-    TaichiSyntaxError,
-    TaichiTypeError,
-    UnsupportedError,
-)
-from .transpiler.lang import functions as _functions
-from .transpiler.lang import math, simt
-from .transpiler.lang import operations as _operations
-from .transpiler.lang.annotations import NDArray, ref, template
-from .transpiler.lang.arch import (
+from .runtime.session.starting import init  # noqa: F401 - names of the package, as the next
+from .transpiler.lang.arch import (  # noqa: F401
     amdgpu,
     arm64,
     cc,
@@ -101,7 +23,6 @@ from .transpiler.lang.arch import (
     cuda,
     dx11,
     dx12,
-    extension,
     gles,
     gpu,
     metal,
@@ -111,85 +32,29 @@ from .transpiler.lang.arch import (
     x64,
     x86_64,
 )
-from .transpiler.lang.decompositions import eig, polar_decompose, solve, svd, sym_eig
-from .transpiler.lang.decorators import data_oriented, func, pyfunc
-from .transpiler.lang.functions import *  # noqa: F403
-from .transpiler.lang.hooks import HOOKS as _HOOKS
-from .transpiler.lang.hooks import Layout
-from .transpiler.lang.matrix import Matrix, Vector
-from .transpiler.lang.meshes import mesh_local, mesh_patch_idx
-from .transpiler.lang.operations import *  # noqa: F403
-from .transpiler.lang.packs import ArgPack
-from .transpiler.lang.sparse import (
-    activate,
-    append,
-    deactivate,
-    get_addr,
-    is_active,
-    length,
-    no_activate,
-    rescale_index,
-)
-from .transpiler.lang.struct import Struct, dataclass
-from .transpiler.lang.textures import Format
-from .transpiler.lang.triplets import sparse_matrix_builder
 
 if TYPE_CHECKING:
-    from .runtime import graph, tools
-    from .runtime.gui import ui
-    from .runtime.gui.arguments import hex_to_rgb, rgb_to_hex
-    from .runtime.gui.gui import GUI
+    from .runtime.public import *  # noqa: F403
+    from .runtime.public import __all__, __taichi_version__, __version__  # noqa: F401
 
-__all__ = [
-    "ArgPack", "CRITICAL", "DEBUG", "ERROR", "Field", "FieldsBuilder", "Format", "GUI", "INFO", "Layout", "Matrix",
-    "LaunchTimeoutError",
-    "MatrixField", "MatrixNdarray", "NDArray", "Ndarray", "SNode", "ScalarField", "ScalarNdarray",
-    "Session", "ShadesmithWarning", "Struct", "StructField", "TRACE", "TaichiAssertionError", "TaichiCompilationError",
-    "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError",
-    "TaichiTypeError", "Texture", "UnsupportedError", "Vector", "VectorNdarray", "WARN", "activate", "amdgpu",
-    "append", "arm64", "as_taichi", "axes", "cc", "cpu", "cuda", "data_oriented", "dataclass", "deactivate",
-    "deactivate_all_snodes", "dx11", "dx12", "eig", "experimental", "extension", "f16", "f32", "f64", "field",
-    "float16", "float32", "float64", "func", "get_addr", "gles", "gpu", "graph", "hex_to_rgb", "i16", "i32", "i64",
-    "i8", "init", "int16", "int32", "int64", "int8", "is_active", "is_logging_effective", "kernel", "lang", "length",
-    "math", "mesh_local", "mesh_patch_idx",
-    "metal", "native", "ndarray", "no_activate", "opengl", "polar_decompose", "pyfunc", "python", "real_func", "ref",
-    "rescale_index", "reset", "rgb_to_hex", "root", "set_logging_level", "simt", "solve", "sparse",
-    "sparse_matrix_builder", "svd", "sym_eig", "sync", "template", "tools", "tune", "types", "u1", "u16", "u32",
-    "u64", "u8", "ui", "uint1", "uint16", "uint32", "uint64", "uint8", "var", "vulkan", "x64", "x86_64",
-]  # fmt: skip
-__all__ += _functions.__all__
-__all__ += _operations.__all__
+_MODULES_ATTRIBUTES = ("__all__", "__taichi_version__", "__version__")
 
-VectorNdarray = MatrixNdarray
-Field = ScalarField | MatrixField
-Ndarray = ScalarNdarray | MatrixNdarray
-
-__version__ = _versions.VERSION
-"""The version of shadesmith; compared with a tuple, as programs for Taichi do, it is Taichi's level."""
-__taichi_version__ = _versions.COMPATIBLE_VERSION
-"""The version of Taichi whose programs run here."""
-
-globals().update(_AXES)
-
-_HOOKS.default_types = _session.default_types
-_HOOKS.make_field = field
-_HOOKS.make_ndarray = ndarray
-
-sys.modules.update({f"{__name__}.{path}": module for path, module in _PATHS.items()})
-_lazy.install()
-_install_targets()
-_install_workbench()
-_install_notebooks()
-_install_pickling()
+sys.meta_path.insert(0, _PathFinder())  # before the default finder, which would load a second copy of the file
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_NAMES_ON_DEMAND})
+    return sorted({*globals(), *vars(_load_public()), *_NAMES_ON_DEMAND})
 
 
 def __getattr__(name: str) -> object:
+    if name.startswith("__") and name not in _MODULES_ATTRIBUTES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    names = vars(_load_public())
+    if name in names:
+        globals().update({key: value for key, value in names.items() if key not in globals()})
+        return names[name]
     if name in _NAMES_ON_DEMAND:
-        return globals().setdefault(name, _lazy.load(name))
+        return globals().setdefault(name, _load(name))
     if name == "cfg":
-        return _current_cfg() if _session.active() is not None else None
+        return names["_cfg"]()
     raise _missing("ti", name)

@@ -25,6 +25,7 @@ from ..devices.host import compiler as host_compiler
 from ..devices.vulkan import device as vulkan
 from ..launch.kernel import kernel
 from ..session import session
+from ..session.starting import init
 from .screen import Screen
 
 PACKAGES = ("numpy", "jinja2", "vulkan", "rich", "platformdirs")
@@ -96,7 +97,7 @@ def _try(name: str, arch: arches.Arch, facts: Callable[[], list[str]]) -> bool:
 
 def _run_probe(arch: arches.Arch) -> float:
     """Return the time [s] from the call to the result. Raises: TaichiRuntimeError, TaichiCompilationError."""
-    session.init(arch, enable_fallback=False, offline_cache=False, log_level="warn")
+    init(arch, enable_fallback=False, offline_cache=False, log_level="warn")
     try:
         numbers = np.zeros(PROBE_SIZE, np.int32)
         start = time.perf_counter()

@@ -25,6 +25,7 @@ from ...transpiler.errors import ShadesmithWarning, TaichiCompilationError, Taic
 from ...transpiler.lang.arch import ARCHES, Arch, cpu
 from ..launch.kernel import Kernel
 from ..session import session as sessions
+from ..session.starting import init
 from .running import Program, Reached, file_of, name_of
 from .screen import CommandError
 
@@ -407,7 +408,7 @@ def _fallback_silenced(is_silent: bool) -> Iterator[None]:
 def _ensure_session(arch: Arch | None) -> None:
     """Start a session if the program did not. Raises: CommandError if it is not on the device of `--arch`."""
     if not sessions.is_initialized():
-        sessions.init(arch or cpu, enable_fallback=arch is None, log_level="warn")
+        init(arch or cpu, enable_fallback=arch is None, log_level="warn")
     if arch is not None and sessions.current().device.name != arch.target:
         raise CommandError(f"`--arch {arch.name}`: this device is not available", "`shadesmith diagnose` says why")
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..recording.replaying import RecordingFile, Replay, Replayed, arch_of
-from ..session.session import current, init, reset
+from ..session.session import current, reset
+from ..session.starting import init
 from .screen import CommandError, Screen
 
 

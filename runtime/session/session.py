@@ -1,4 +1,4 @@
-"""`ti.init`, `ti.reset`, `ti.sync`, `ti.Session`: a device, its options, and everything that lives on it.
+"""`ti.reset`, `ti.sync`, `ti.Session`, what `ti.init` starts: a device, its options, and everything that lives on it.
 
 In: an architecture and options. Out: a `Session`. Fields and ndarrays belong to the session that made them; when it
 ends, their memory is freed and using them raises. `several.py` has which session is current.
@@ -422,56 +422,18 @@ STARTING = new_lock()
 """Held while a session ends and another one starts."""
 
 
-def init(
-    arch: Arch | Sequence[Arch] | str | None = None,
-    default_fp: Any = None,
-    default_ip: Any = None,
-    _test_mode: bool = False,
-    enable_fallback: bool = True,
-    require_version: str | None = None,
-    device: int | str | None = None,
-    on_compile: Callable[[Event], object] | None = None,
-    **kwargs: Any,
-) -> Config | None:
-    """Start a session: open a device and end the session before, with all its fields and ndarrays.
-
-    arch: an architecture, a list of which the first that opens is taken (`ti.gpu`), or a name; `ti.cpu` by default.
-      SHADESMITH_ARCH or TI_ARCH overrides it.
-    enable_fallback: warn and use the CPU if the device is missing, else raise.
-    device: number of the device, part of its name, or "cuda:1"; see `ti.devices()`.
-    kwargs: the options of `config.Config`.
-    _test_mode: return the configuration and open no device.
-    default_fp, default_ip: number types of Python's floats and integers in kernels; f32 and i32 by default.
-    require_version: a version of Taichi, "1.7.4"; a message says if programs written for it do not run here.
-    on_compile: called with a `ti.cache.Event` for each kernel and file that is looked up: stage, hit, why not.
-    Raises: KeyError for unknown options; TaichiRuntimeError if no device opens; ValueError, TypeError for values.
-
-    Example:
-        >>> ti.init(arch=ti.python, default_fp=ti.f64)
-        >>> ti.field(float, 2).dtype
-        f64
-    """
-    LISTENERS[:] = [] if on_compile is None else [on_compile]
-    try:
-        options = {"default_fp": default_fp, "default_ip": default_ip, **kwargs}
-        return _start(arch, device, _test_mode, enable_fallback, require_version, options)
-    except (TaichiRuntimeError, KeyError, ValueError, TypeError) as error:
-        if kwargs.get("print_full_traceback"):
-            raise
-        __tracebackhide__ = True  # for pytest and IPython, as in `tracebacks.py`
-        raise as_seen_by_user(error) from None
-
-
-def _start(
+def start(
     arch: Arch | Sequence[Arch] | str | None,
     device: int | str | None,
     test_mode: bool,
     enable_fallback: bool,
     require_version: str | None,
+    on_compile: Callable[[Event], object] | None,
     options: dict[str, Any],
 ) -> Config | None:
-    """Start a session; see `init`."""
+    """Start the default session; see `starting.init`."""
     global CURRENT
+    LISTENERS[:] = [] if on_compile is None else [on_compile]
     if require_version is not None:
         check_version(require_version)
     config, messages = read_config(options)
@@ -572,7 +534,7 @@ def default_types() -> tuple[Scalar, Scalar, Scalar]:
     return config.default_fp, config.default_ip, config.default_up
 
 
-HARMLESS = (init.__code__, reset.__code__, current.__code__, Session.__init__.__code__)
+HARMLESS = (start.__code__, reset.__code__, current.__code__, Session.__init__.__code__)
 """Functions in which a thread waits for `STARTING`."""
 
 

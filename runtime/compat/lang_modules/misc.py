@@ -27,7 +27,8 @@ from ....transpiler.lang.arch import (
 from ....transpiler.lang.functions import loop_config
 from ...config import Config
 from ...session.choosing import OPENERS
-from ...session.session import init, reset
+from ...session.session import reset
+from ...session.starting import init
 
 __all__ = [
     "amdgpu", "arm64", "cc", "cpu", "cuda", "dx11", "dx12", "extension", "get_host_arch_list", "gles", "gpu", "init",

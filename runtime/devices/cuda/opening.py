@@ -10,9 +10,15 @@ import contextlib
 import ctypes
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
+
+
+def gpu_number(environment: Mapping[str, str]) -> int:
+    """Return the number of the GPU that the environment selects."""
+    text = environment.get("SHADESMITH_DEVICE") or environment.get("TI_VISIBLE_DEVICE") or "0"
+    return int(text) if text.isdigit() else 0  # a name selects a Vulkan device
 
 
 class Opening:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...config import Config
 from ...devices.cuda.capabilities import PORTABLE
 from ...devices.cuda.limited_waits import require
+from ...devices.cuda.opening import gpu_number
 from ...devices.opening import binaries_for, sources_for
 from ...devices.target_tools import TargetTools
 from ...loading import loader
@@ -46,12 +47,6 @@ def _open(config: Config, allow_software: bool, chosen: int | str | None = None)
     require(number if isinstance(number, int) else 0)
     is_cold = preload(config)
     return _device().open_device(number, sources_for(config), binaries_for(config), is_cold, config.task_graphs)
-
-
-def gpu_number(environment: Mapping[str, str]) -> int:
-    """Return the number of the GPU that the environment selects."""
-    text = environment.get("SHADESMITH_DEVICE") or environment.get("TI_VISIBLE_DEVICE") or "0"
-    return int(text) if text.isdigit() else 0  # a name selects a Vulkan device
 
 
 TOOLS = TargetTools(

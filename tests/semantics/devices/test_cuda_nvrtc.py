@@ -115,3 +115,17 @@ def test_a_missing_compiler_is_reported_by_the_compilation_alone(monkeypatch: py
     monkeypatch.setattr(nvrtc, "_warm", [])
     nvrtc.warm_up("sm_90")
     nvrtc._warm[0].join()
+
+
+@pytest.mark.parametrize("needs", ["cudaTextureObject_t t", "cudaError_t e", "cudaStream_t s"])
+def test_what_the_short_compilation_leaves_out_is_compiled_too(needs):
+    text = f'extern "C" __global__ void f(float *x, {needs}) {{ x[0] = 1; }}'
+    assert nvrtc.compile_cubin(text)[0].startswith(b"\x7fELF")
+
+
+def test_the_short_compilation_makes_the_same_code(monkeypatch):
+    found = nvrtc.compile_cubin(KERNEL)[0]
+    monkeypatch.setattr(nvrtc, "MINIMAL", ())
+    assert nvrtc.compile_cubin(KERNEL)[0] == found
+    monkeypatch.setattr(nvrtc, "MINIMAL", ("--no-such-option",))
+    assert nvrtc.compile_cubin(KERNEL)[0] == found

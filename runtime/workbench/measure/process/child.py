@@ -29,6 +29,7 @@ from ....arrays.texture import Texture
 from ....devices.host_memory import available_bytes
 from ....session import session as sessions
 from ....session.session import Session
+from ....session.starting import init
 from ..harness import ReplicaSet
 from ..replicas import Pointer, Recording, Region, Replicas
 from ..texture_copies import Seen
@@ -70,7 +71,7 @@ class Child:
 
     def open(self, message: Message, arrays: Arrays) -> Reply:
         """Open the device."""
-        sessions.init(message["arch"], enable_fallback=False, log_level="error", **message["options"])
+        init(message["arch"], enable_fallback=False, log_level="error", **message["options"])
         self.session = sessions.current()
         if message["sanitize"]:
             with_sanitizers(self.session.device, message["folder"])

@@ -1,0 +1,93 @@
+"""`ti.init`, before the rest of this package is imported: the driver opens a GPU meanwhile.
+
+In: an architecture and options. Out: the default session. Half of the time from `import shadesmith` to the first kernel
+on CUDA is the driver's, and Python can use it; so `import shadesmith` imports only this module and what it needs.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...transpiler.errors import TaichiRuntimeError, as_seen_by_user
+from ...transpiler.lang.arch import Arch, cuda
+from ..devices.cuda import opening
+from ..loading import loader
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from ..config import Config
+    from ..store.stats import Event
+
+    class _SessionModule(Protocol):
+        def start(
+            self,
+            arch: Arch | Sequence[Arch] | str | None,
+            device: int | str | None,
+            test_mode: bool,
+            enable_fallback: bool,
+            require_version: str | None,
+            on_compile: Callable[[Event], object] | None,
+            options: dict[str, Any],
+        ) -> Config | None: ...
+
+
+_session: Callable[[], _SessionModule] = loader(".session", __package__)
+
+
+def init(
+    arch: Arch | Sequence[Arch] | str | None = None,
+    default_fp: Any = None,
+    default_ip: Any = None,
+    _test_mode: bool = False,
+    enable_fallback: bool = True,
+    require_version: str | None = None,
+    device: int | str | None = None,
+    on_compile: Callable[[Event], object] | None = None,
+    **kwargs: Any,
+) -> Config | None:
+    """Start a session: open a device and end the session before, with all its fields and ndarrays.
+
+    arch: an architecture, a list of which the first that opens is taken (`ti.gpu`), or a name; `ti.cpu` by default.
+      SHADESMITH_ARCH or TI_ARCH overrides it.
+    enable_fallback: warn and use the CPU if the device is missing, else raise.
+    device: number of the device, part of its name, or "cuda:1"; see `ti.devices()`.
+    kwargs: the options of `config.Config`.
+    _test_mode: return the configuration and open no device.
+    default_fp, default_ip: number types of Python's floats and integers in kernels; f32 and i32 by default.
+    require_version: a version of Taichi, "1.7.4"; a message says if programs written for it do not run here.
+    on_compile: called with a `ti.cache.Event` for each kernel and file that is looked up: stage, hit, why not.
+    Raises: KeyError for unknown options; TaichiRuntimeError if no device opens; ValueError, TypeError for values.
+
+    Example:
+        >>> ti.init(arch=ti.python, default_fp=ti.f64)
+        >>> ti.field(float, 2).dtype
+        f64
+    """
+    options = {"default_fp": default_fp, "default_ip": default_ip, **kwargs}
+    if not _test_mode:
+        _begin(arch, device)
+    try:
+        return _session().start(arch, device, _test_mode, enable_fallback, require_version, on_compile, options)
+    except (TaichiRuntimeError, KeyError, ValueError, TypeError) as error:
+        if kwargs.get("print_full_traceback"):
+            raise
+        __tracebackhide__ = True  # for pytest and IPython, as in `tracebacks.py`
+        raise as_seen_by_user(error) from None
+
+
+def _begin(arch: Arch | Sequence[Arch] | str | None, device: int | str | None) -> None:
+    """Let the driver begin to open the GPU that `ti.init` will choose first, if that is easily seen."""
+    wanted = os.environ.get("SHADESMITH_ARCH") or os.environ.get("TI_ARCH") or arch
+    first = wanted[0] if isinstance(wanted, list | tuple) and wanted else wanted
+    if (
+        first not in (cuda, cuda.name, "gpu")
+        or os.environ.get("TI_ENABLE_CUDA") == "0"
+        or not isinstance(device, int | None)
+    ):
+        return
+    if importlib.util.find_spec("cupy_backends") is not None:  # else another device is opened, or none
+        opening.begin(opening.gpu_number(os.environ) if device is None else device)
