@@ -7,6 +7,7 @@ opens a GPU, or at the first use of another name (`runtime/public.py`).
 from __future__ import annotations
 
 import sys
+import threading as _threading
 from typing import TYPE_CHECKING
 
 from .runtime.compat.lazy import load as _load
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 _MODULES_ATTRIBUTES = ("__all__", "__taichi_version__", "__version__")
 
 sys.meta_path.insert(0, _PathFinder())  # before the default finder, which would load a second copy of the file
+
+if _threading.current_thread() is not _threading.main_thread():
+    _load_public()  # others may import parts of the package at once, when each would hold what the other waits for
 
 
 def __dir__() -> list[str]:

@@ -6,13 +6,17 @@ In: import paths, `shadesmith.math`, `shadesmith.runtime.launch.kernel`. Out: mo
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
+from importlib.machinery import PathFinder as FilesFinder
+from importlib.util import module_from_spec
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from .compat.lazy import NOT_TAICHIS, PACKAGE, PATHS, RUNTIME, path_of
 from .loading import SameModule, loader, without_collections
+from .session.starting import BEFORE
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -24,56 +28,115 @@ if TYPE_CHECKING:
 PUBLIC = f"{RUNTIME}.public"
 """The module with all names; it also lets the parts of the package find each other."""
 
+EARLY = tuple(f"runtime.devices.{path}" for path in ("forks", "vulkan.declarations", "vulkan.instance"))
+"""Modules that open a device meanwhile, and rely on no other."""
+
 _public: Callable[[], ModuleType] = loader(".public", __package__)
 _inner: Callable[[], _InnerModule] = loader(".compat.inner", __package__)
 
 
-def load_public() -> ModuleType:
-    """Return the module of all public names; the first call imports most of the package, and NumPy."""
-    if PUBLIC in sys.modules:
-        return _public()
-    with without_collections(imports=True):
-        return _public()
+class _Loading:
+    """The loading of all public names, by the thread that begins.
 
-
-class _LoadedModule:
-    """A loader of a module that was loaded while Python looked for it. spec: its specification for this one time.
-
-    Python takes the one in `__spec__` in place of what a finder returns, and would execute the file a second time.
+    A thread that waits for another one must not hold the lock of a module that the other needs, and Python holds that
+    of a module which it imports. So a thread that needs names waits; one that imports a part of the package does not.
     """
 
-    def __init__(self, module: ModuleType) -> None:
-        self._module, self._own = module, module.__spec__
-        is_package = hasattr(module, "__path__")
-        self.spec = ModuleSpec(module.__name__, self, is_package=is_package)  # type: ignore[arg-type]
-        module.__spec__ = self.spec
+    def __init__(self) -> None:
+        self._is_begun, self._has_ended = threading.Lock(), threading.Event()
+        self._thread = 0
+
+    def may_begin(self) -> bool:
+        """Return whether no thread has begun."""
+        return not self._is_begun.locked()
+
+    def run(self, waits: bool) -> None:
+        """Load all names, unless a thread does or has done so. waits: wait for that thread."""
+        if self._is_begun.acquire(blocking=False):
+            self._thread = threading.get_ident()
+            try:
+                with without_collections(imports=True):
+                    _public()
+            finally:
+                self._thread = 0
+                self._has_ended.set()
+        elif waits and self._thread != threading.get_ident():
+            self._has_ended.wait()
+
+
+_loading = _Loading()
+
+
+def load_public() -> ModuleType:
+    """Return the module of all public names; the first call imports most of the package, and NumPy."""
+    _loading.run(waits=True)
+    return _public()
+
+
+BEFORE.append(load_public)
+
+
+class _AfterPublicNames:
+    """A loader of a module that is imported first: it loads all public names before, on which modules may rely.
+
+    find: returns the module's specification afterwards. waits: as in `_Loading.run`. Not `find_spec` does this, in
+    which a thread holds a lock that the imports of all others need.
+    """
+
+    def __init__(self, find: Callable[[], ModuleSpec | None], waits: bool) -> None:
+        self._find, self._waits = find, waits
+        self._own: ModuleSpec | None = None
+        self._is_new = False
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the module."""
-        return self._module
+        """Return the module, which exists already if public names need it. Raises: ModuleNotFoundError."""
+        _loading.run(self._waits)
+        existing = sys.modules.get(spec.name)
+        if existing is not None:
+            self._own = existing.__spec__
+            return existing
+        self._own = self._find()
+        if self._own is None:
+            raise ModuleNotFoundError(f"No module named {spec.name!r}", name=spec.name)
+        self._is_new = True
+        return module_from_spec(self._own)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Restore the module's own specification."""
-        module.__spec__ = self._own
+        """Execute a new module. Restore its own specification, which Python has replaced."""
+        replacement = module.__spec__
+        if self._is_new and self._own is not None and self._own.loader is not None:
+            self._own.loader.exec_module(module)
+        if module.__spec__ is replacement:
+            module.__spec__ = self._own
 
 
 class PathFinder:
     """Finds the modules of `PATHS` and those of Taichi's inside for Python's import system.
 
-    Before it looks for any module of the package, it loads all public names: the modules rely on that.
+    The first module below the package loads all public names.
     """
 
-    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
         """Return the specification of a module, None for other paths."""
         root, _, rest = fullname.partition(".")
-        if root != PACKAGE or fullname == PUBLIC:
+        if root != PACKAGE or fullname == PUBLIC or rest in EARLY:
             return None
-        load_public()  # or wait for the thread that does so; nothing happens within what it imports
-        if fullname in sys.modules:
-            return _LoadedModule(sys.modules[fullname]).spec
-        if rest in PATHS:
-            loader = SameModule(f"{RUNTIME}.{path_of(fullname)}")
+        if not rest.startswith(NOT_TAICHIS):
+            if hasattr(sys.modules.get(PUBLIC), "_IS_COMPLETE"):
+                return _taichis(fullname, rest)
+            loader = _AfterPublicNames(lambda: _taichis(fullname, rest), waits=True)
             return ModuleSpec(fullname, loader, is_package=True)  # type: ignore[arg-type]
-        if rest.startswith(NOT_TAICHIS):
+        found = FilesFinder.find_spec(fullname, path) if _loading.may_begin() else None
+        if found is None:
             return None
-        return _inner().find(fullname, rest)
+        is_package = found.submodule_search_locations is not None
+        loader = _AfterPublicNames(lambda: found, waits=False)
+        return ModuleSpec(fullname, loader, is_package=is_package)  # type: ignore[arg-type]
+
+
+def _taichis(fullname: str, rest: str) -> ModuleSpec | None:
+    """Return the specification of a module under Taichi's path."""
+    if rest in PATHS:
+        loader = SameModule(f"{RUNTIME}.{path_of(fullname)}")
+        return ModuleSpec(fullname, loader, is_package=True)  # type: ignore[arg-type]
+    return _inner().find(fullname, rest)

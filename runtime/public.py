@@ -178,3 +178,6 @@ _install_targets()
 _install_workbench()
 _install_notebooks()
 _install_pickling()
+
+_IS_COMPLETE = True
+"""The last name of this module; `importing` looks for it."""

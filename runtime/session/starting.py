@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...transpiler.errors import TaichiRuntimeError, as_seen_by_user
-from ...transpiler.lang.arch import Arch, cuda
-from ..devices.cuda import opening
+from ...transpiler.lang.arch import Arch, cuda, vulkan
+from ..devices.cuda import opening as on_cuda
+from ..devices.vulkan import opening as on_vulkan
 from ..loading import loader
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 
 _session: Callable[[], _SessionModule] = loader(".session", __package__)
+
+BEFORE: list[Callable[[], object]] = []
+"""What `init` calls while the driver works: it loads all public names, on which the session relies."""
 
 
 def init(
@@ -68,26 +72,35 @@ def init(
         f64
     """
     options = {"default_fp": default_fp, "default_ip": default_ip, **kwargs}
-    if not _test_mode:
-        _begin(arch, device)
+    wait = None if _test_mode else _begin(arch, device)
     try:
+        for load in BEFORE:
+            load()
         return _session().start(arch, device, _test_mode, enable_fallback, require_version, on_compile, options)
     except (TaichiRuntimeError, KeyError, ValueError, TypeError) as error:
         if kwargs.get("print_full_traceback"):
             raise
         __tracebackhide__ = True  # for pytest and IPython, as in `tracebacks.py`
         raise as_seen_by_user(error) from None
+    finally:
+        if wait is not None:
+            wait()
 
 
-def _begin(arch: Arch | Sequence[Arch] | str | None, device: int | str | None) -> None:
-    """Let the driver begin to open the GPU that `ti.init` will choose first, if that is easily seen."""
+def _begin(arch: Arch | Sequence[Arch] | str | None, device: int | str | None) -> Callable[[], None] | None:
+    """Let the driver begin to open the device that `ti.init` will choose first, if that is easily seen.
+
+    Return what waits for the driver, which must not be left alone when the program ends.
+    """
     wanted = os.environ.get("SHADESMITH_ARCH") or os.environ.get("TI_ARCH") or arch
     first = wanted[0] if isinstance(wanted, list | tuple) and wanted else wanted
-    if (
-        first not in (cuda, cuda.name, "gpu")
-        or os.environ.get("TI_ENABLE_CUDA") == "0"
-        or not isinstance(device, int | None)
-    ):
-        return
-    if importlib.util.find_spec("cupy_backends") is not None:  # else another device is opened, or none
-        opening.begin(opening.gpu_number(os.environ) if device is None else device)
+    if not isinstance(device, int | None):
+        return None
+    if first in (cuda, cuda.name, "gpu") and os.environ.get("TI_ENABLE_CUDA") != "0":
+        if importlib.util.find_spec("cupy_backends") is None:  # another device is opened, or none
+            return None
+        return on_cuda.begin(on_cuda.gpu_number(os.environ) if device is None else device).wait
+    if wanted in (vulkan, vulkan.name) and os.environ.get("TI_ENABLE_VULKAN") != "0":
+        on_vulkan.begin(device)
+        return on_vulkan.wait
+    return None

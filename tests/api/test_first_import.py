@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -21,7 +22,7 @@ assert [name for name, count in collections.Counter(found).items() if count > 1]
 import sys
 for name, module in list(sys.modules.items()):
     if name.startswith("shadesmith.runtime."):
-        assert module.__spec__.name == name and "_LoadedModule" not in repr(module.__spec__.loader), name
+        assert module.__spec__.name == name and "_AfterPublicNames" not in repr(module.__spec__.loader), name
 """
 
 
@@ -112,24 +113,49 @@ assert failures == [], failures
         run(source + COPIES)
 
 
+def test_a_thread_that_imports_the_package_imports_all_of_it() -> None:
+    source = """
+import sys, threading
+def load():
+    import shadesmith
+thread = threading.Thread(target=load)
+thread.start()
+thread.join()
+assert "shadesmith.runtime.public" in sys.modules
+import shadesmith as ti
+ti.init(ti.python)
+"""
+    run(source + COPIES)
+
+
 def test_a_pickle_may_come_first() -> None:
     data = pickle.dumps([ti.f32, ti.types.vector(3, ti.i32), ti.TaichiRuntimeError("x")])
     source = "import pickle, sys\nfound = pickle.loads(bytes.fromhex(sys.argv[1]))\nprint(found[0], found[2])"
     assert run(source, data.hex()) == "f32 x\n"
 
 
-def test_no_gpu_is_opened_for_other_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_gpu_that_is_opened_early_is_the_one_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     from shadesmith.runtime.session import starting
 
     begun: list[int] = []
-    monkeypatch.setattr(starting.opening, "begin", begun.append)
+    vulkan: list[int | None] = []
+    monkeypatch.setattr(starting.on_cuda, "begin", lambda number: begun.append(number) or SimpleNamespace(wait=None))
+    monkeypatch.setattr(starting.on_vulkan, "begin", vulkan.append)
     monkeypatch.setattr(starting.importlib.util, "find_spec", lambda name: name)
-    for name in ("SHADESMITH_ARCH", "TI_ARCH", "TI_ENABLE_CUDA", "SHADESMITH_DEVICE", "TI_VISIBLE_DEVICE"):
+    for name in (
+        "SHADESMITH_ARCH",
+        "TI_ARCH",
+        "TI_ENABLE_CUDA",
+        "TI_ENABLE_VULKAN",
+        "SHADESMITH_DEVICE",
+        "TI_VISIBLE_DEVICE",
+    ):
         monkeypatch.delenv(name, raising=False)
     for arch in (None, ti.cpu, "cpu", ti.vulkan, [ti.vulkan, ti.cuda], [], "vulkan"):
         starting._begin(arch, None)
     starting._begin(ti.cuda, "H200")
-    assert begun == []
+    starting._begin(ti.vulkan, "H200")
+    assert begun == [] and vulkan == [None, None]
     for arch, device in ((ti.cuda, None), ("cuda", 2), (ti.gpu, None), ("gpu", 0), ([ti.cuda, ti.cpu], 1)):
         starting._begin(arch, device)
     assert begun == [0, 2, 0, 0, 1]

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import functools
 import os
-import threading
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from copy import copy
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -317,25 +316,6 @@ def resident_instance(api: Api) -> Instance | None:
     return _resident[1] if _resident[0] == key else None
 
 
-@contextmanager
-def early_instance() -> Iterator[None]:
-    """Make the process's instance in a thread, while the caller imports the other modules: both take some 50 ms.
-
-    Python may run while the loader loads drivers. An error is left to the caller, who asks for the instance again.
-    """
-
-    def make() -> None:
-        with suppress(Exception):
-            resident_instance(load_api())
-
-    thread = threading.Thread(target=make, name="shadesmith's Vulkan instance", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        thread.join()
-
-
 @dataclass(frozen=True, slots=True)
 class Adapter:
     """A physical device.
@@ -542,8 +522,35 @@ def _lacking(adapter: Adapter) -> str:
     return f", which lacks {', '.join(lacks)}{renderdoc}" if lacks else ""
 
 
+_early: list[tuple[int, Api, Adapter, tuple[Any, Any]]] = []
+"""A logical device that nobody uses yet, after the process that has made it."""
+
+
+def make_early(preference: int | str | None) -> None:
+    """Make the process's instance, and the device that a session with this preference will use; see `opening`.
+
+    Python may run while the drivers work. An error is left to the session, which tries again.
+    """
+    with suppress(Exception):
+        api = load_api()
+        instance = resident_instance(api)
+        if instance is not None:
+            adapter = choose_adapter(instance.adapters(), preference, allow_software=True)
+            _early.append((os.getpid(), api, adapter, _create_device(api, adapter)))
+
+
 def create_device(api: Api, adapter: Adapter) -> tuple[Any, Any]:
-    """Make the logical device with every feature of `FEATURES` that is present; return it and its queue."""
+    """Return a logical device with every feature of `FEATURES` that is present, and its queue."""
+    while _early:
+        process, of_api, of_adapter, made = _early.pop()
+        if process == os.getpid() and of_api is api and of_adapter.handle == adapter.handle:
+            return made
+        if process == os.getpid():
+            of_api.lib.vkDestroyDevice(made[0], of_api.ffi.NULL)
+    return _create_device(api, adapter)
+
+
+def _create_device(api: Api, adapter: Adapter) -> tuple[Any, Any]:
     ffi = api.ffi
     queue = api.new(
         "VkDeviceQueueCreateInfo",

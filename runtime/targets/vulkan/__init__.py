@@ -9,20 +9,17 @@ from ...config import Config
 from ...devices.opening import binaries_for, sources_for
 from ...devices.target_tools import TargetTools
 from ...devices.vulkan.capabilities import PORTABLE
+from ...devices.vulkan.opening import begin, wait
 from ...loading import loader
 from ..preloading import preload
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import Protocol
 
     from ....transpiler.backend.module.interface import BackendModule
     from ...devices.device import Device
     from ...store.store import Store
-
-    class _InstanceModule(Protocol):
-        def early_instance(self) -> AbstractContextManager[None]: ...
 
     class _DeviceModule(Protocol):
         def open_device(
@@ -45,16 +42,16 @@ if TYPE_CHECKING:
         def identity(self) -> str: ...
 
 
-_instance: Callable[[], _InstanceModule] = loader("...devices.vulkan.instance", __package__)
 _device: Callable[[], _DeviceModule] = loader("...devices.vulkan.device", __package__)
 _spirv_sizes: Callable[[], _SizesModule] = loader(".spirv_sizes", __package__)
 _compiler: Callable[[], _CompilerModule] = loader("...devices.vulkan.glslang", __package__)
 
 
 def _open(config: Config, allow_software: bool, chosen: int | str | None = None) -> Device:
-    with _instance().early_instance():
-        preload(config)
-        device = _device()
+    begin(chosen)
+    preload(config)
+    device = _device()
+    wait()
     return device.open_device(
         chosen,
         allow_software=allow_software,

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import warnings
+from multiprocessing import connection
 from pathlib import Path
 
 import numpy as np
@@ -44,9 +45,9 @@ def compute(arch, results, number):
     for n in range(ROUNDS):
         work(x, n)
         ti.sync()
-        results.put((number, n, None))
+        results.send((number, n, None))
         time.sleep(0.2)
-    results.put((number, ROUNDS, np.unique(x.to_numpy()).tolist()))
+    results.send((number, ROUNDS, np.unique(x.to_numpy()).tolist()))
 
 
 def memory_in_use():
@@ -79,13 +80,21 @@ def test_a_killed_worker_takes_nothing_with_it(arch):
         pytest.skip(f"there is no {arch}")
     context = multiprocessing.get_context("spawn")
     before, files = memory_in_use(), shared_files()
-    results = context.SimpleQueue()
-    workers = {n: context.Process(target=compute, args=(arch, results, n)) for n in range(WORKERS)}
-    for worker in workers.values():
-        worker.start()
+    workers, results = {}, {}
+
+    def start(number):  # with a pipe of its own: a queue's lock would be held for ever by a worker that is killed in it
+        results[number], sender = context.Pipe(duplex=False)
+        workers[number] = context.Process(target=compute, args=(arch, sender, number))
+        workers[number].start()
+        sender.close()
+
+    for number in range(WORKERS):
+        start(number)
     found, killed = {}, False
     while len(found) < WORKERS:
-        number, done, values = results.get()
+        ready = connection.wait([results[n] for n in results if n not in found], timeout=120)
+        assert ready, "no worker answers"
+        number, done, values = ready[0].recv()
         if values is not None:
             found[number] = values
         if number == 0 and done == 2 and not killed:
@@ -93,8 +102,7 @@ def test_a_killed_worker_takes_nothing_with_it(arch):
             workers[0].join()
             assert workers[0].exitcode == -signal.SIGKILL
             killed = True
-            workers[0] = context.Process(target=compute, args=(arch, results, 0))
-            workers[0].start()
+            start(0)
     for worker in workers.values():
         worker.join()
         assert worker.exitcode == 0
