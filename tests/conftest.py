@@ -14,6 +14,7 @@ import resident_glslang
 import samples
 from cache_checks import compare_compilations
 from missing_tools import MissingTools
+from shared_rewriting import rewrite_share
 
 import shadesmith as ti
 from shadesmith.runtime.cache import compiler, ir_entries, lookup
@@ -227,6 +228,7 @@ def pytest_collection(session: pytest.Session) -> Iterator[object]:
     """
     gc.disable()
     try:
+        rewrite_share(session.config)
         return (yield)
     finally:
         gc.collect()
