@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import hasty
 import pytest
 import resident_glslang
 import samples
@@ -40,6 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     keep_out_of_the_users_cache(config)
     os.environ.setdefault("GOMP_SPINCOUNT", "300")  # the workers share the cores, which threads that spin would occupy
+    hasty.configure(config)
     config.stash[MISSING] = MissingTools()
     if config.getoption("--debug-kernels"):
         os.environ["SHADESMITH_DEBUG"] = "1"
