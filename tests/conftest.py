@@ -9,11 +9,13 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import hasty
 import pytest
 import resident_glslang
 import samples
 from cache_checks import compare_compilations
 from missing_tools import MissingTools
+from shared_rewriting import rewrite_share
 
 import shadesmith as ti
 from shadesmith.runtime.cache import compiler, ir_entries, lookup
@@ -39,6 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     keep_out_of_the_users_cache(config)
     os.environ.setdefault("GOMP_SPINCOUNT", "300")  # the workers share the cores, which threads that spin would occupy
+    hasty.configure(config)
     config.stash[MISSING] = MissingTools()
     if config.getoption("--debug-kernels"):
         os.environ["SHADESMITH_DEBUG"] = "1"
@@ -227,6 +230,7 @@ def pytest_collection(session: pytest.Session) -> Iterator[object]:
     """
     gc.disable()
     try:
+        rewrite_share(session.config)
         return (yield)
     finally:
         gc.collect()

@@ -222,7 +222,7 @@ def test_what_is_stored_may_go_out_of_date(work, target: str) -> None:
 def test_a_damaged_store_is_named(work, target: str) -> None:
     x = ones()
     with_extra(work, x)
-    work.tune(x, 100, seconds=0.2)
+    work.tune(x, 100, seconds=0.05)
     store = work.variants(x, 100).slot.folder / "tuned.json"
     data = json.loads(store.read_text())
     for text, place in (
@@ -234,7 +234,7 @@ def test_a_damaged_store_is_named(work, target: str) -> None:
         with pytest.raises(TaichiCompilationError, match=f"tuned.json{place}"):
             work.tune(x, 100)
     store.write_text(json.dumps(data))
-    work.tune(x, 100, seconds=0.2)
+    work.tune(x, 100, seconds=0.05)
 
 
 def test_python_offers_the_block(target: str, tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_python_offers_the_block(target: str, tmp_path: Path) -> None:
         with pytest.raises(TaichiRuntimeError, match="`ti.tune` names block_dim, which the source does not define"):
             work.tune(x, 10)
         return
-    found = work.tune(x, 10, seconds=0.2)
+    found = work.tune(x, 10, seconds=0.05)
     assert [trial.label for trial in found.trials] == ["BLOCK=64"] and found.variant == "generated"
     entry = read_entries(work.variants(x, 10).slot)[0]
     entry.best = {"work.comp" if target == "vulkan" else "work.cu": {"BLOCK": "64"}}
@@ -316,8 +316,8 @@ def test_a_count_is_part_of_the_class(target: str, tmp_path: Path) -> None:
 def test_values_are_known_again_in_any_order_of_the_file(work, target: str) -> None:
     x = ones()
     with_extra(work, x, "#define Z 1  // @tune Z = 1\n#define A 1  // @tune A = 1 | 2\n#define EXTRA 1\n")
-    assert work.tune(x, 100, seconds=0.2).resumed == 0
-    found = work.tune(x, 100, seconds=0.2)
+    assert work.tune(x, 100, seconds=0.05).resumed == 0
+    found = work.tune(x, 100, seconds=0.05)
     assert found.resumed == 2 and found.trials[0].label == "Z=1, A=1"
 
 

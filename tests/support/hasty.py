@@ -1,0 +1,74 @@
+"""What a test run leaves out since no test looks at it: optimized machine code of lavapipe, reports of nothing.
+
+Under `make test-all` (SHADESMITH_PLAIN_GLSLANG=1) the driver optimizes, as it does for users.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import time
+
+import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
+from _pytest.runner import runtestprotocol
+
+from shadesmith.runtime.workbench.measure.harness import BenchmarkHarness
+
+HANGS = 300
+"""[s] after which a test shows where it is."""
+
+
+def configure(config: pytest.Config) -> None:
+    """Let lavapipe compile without LLVM's optimizations, unless the tools are to be as they are.
+
+    LLVM may change no result, and half of the processor time of Vulkan tests is its own: without (`nopt`, in Mesa's list
+    of environment variables) the tests of derivatives take 11.2 s in place of 15.5, those of numbers 57 in place of 70.
+    A worker of pytest-xdist sends one report of a test, not three: 1 ms less for each test. No processor is launched upon
+    for .1 s before times are taken, as a GPU is until its clock rate is up.
+    """
+    if os.environ.get("SHADESMITH_PLAIN_GLSLANG", "0") in ("", "0"):
+        os.environ.setdefault("GALLIVM_PERF", "nopt")
+    if hasattr(config, "workerinput") and not config.getoption("xmlpath", None):  # which needs all three
+        config.pluginmanager.register(FewReports(), "few-reports")
+    if config.pluginmanager.hasplugin("faulthandler"):
+        config.pluginmanager.register(Watch(), "watch")
+    if "cuda" not in config.getoption("--targets"):
+        BenchmarkHarness.warm_up.__defaults__ = (0.0,)
+
+
+class Watch:
+    """Shows where a test hangs, as pytest's `faulthandler_timeout` does, which starts and ends a thread for each test."""
+
+    def __init__(self) -> None:
+        self.next = 0.0
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Begin to wait anew, unless we did so a moment ago."""
+        now = time.monotonic()
+        if now >= self.next:
+            self.next = now + HANGS / 10
+            faulthandler.dump_traceback_later(HANGS, file=item.config.stash[fault_handler_stderr_fd_key])
+
+    def pytest_exception_interact(self) -> None:
+        """Begin anew before the next test: pytest has ended the wait."""
+        self.next = 0.0
+
+    def pytest_sessionfinish(self) -> None:
+        """End the wait."""
+        faulthandler.cancel_dump_traceback_later()
+
+
+class FewReports:
+    """Lets a worker send a report of each test, not of its fixtures too: unless they fail, nothing is to be told."""
+
+    @pytest.hookimpl
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+        """Run a test as pytest does, and pass on what is told of it."""
+        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        for report in runtestprotocol(item, log=False, nextitem=nextitem):
+            if report.when == "call" or not report.passed:
+                item.ihook.pytest_runtest_logreport(report=report)
+        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        return True
