@@ -15,7 +15,6 @@ import resident_glslang
 import samples
 from cache_checks import compare_compilations
 from missing_tools import MissingTools
-from shared_rewriting import rewrite_share
 
 import shadesmith as ti
 from shadesmith.runtime.cache import compiler, ir_entries, lookup
@@ -230,7 +229,6 @@ def pytest_collection(session: pytest.Session) -> Iterator[object]:
     """
     gc.disable()
     try:
-        rewrite_share(session.config)
         return (yield)
     finally:
         gc.collect()

@@ -5,18 +5,12 @@ Under `make test-all` (SHADESMITH_PLAIN_GLSLANG=1) the driver optimizes, as it d
 
 from __future__ import annotations
 
-import faulthandler
 import os
-import time
 
 import pytest
-from _pytest.faulthandler import fault_handler_stderr_fd_key
 from _pytest.runner import runtestprotocol
 
 from shadesmith.runtime.workbench.measure.harness import BenchmarkHarness
-
-HANGS = 300
-"""[s] after which a test shows where it is."""
 
 
 def configure(config: pytest.Config) -> None:
@@ -31,33 +25,8 @@ def configure(config: pytest.Config) -> None:
         os.environ.setdefault("GALLIVM_PERF", "nopt")
     if hasattr(config, "workerinput") and not config.getoption("xmlpath", None):  # which needs all three
         config.pluginmanager.register(FewReports(), "few-reports")
-    if config.pluginmanager.hasplugin("faulthandler"):
-        config.pluginmanager.register(Watch(), "watch")
     if "cuda" not in config.getoption("--targets"):
         BenchmarkHarness.warm_up.__defaults__ = (0.0,)
-
-
-class Watch:
-    """Shows where a test hangs, as pytest's `faulthandler_timeout` does, which starts and ends a thread for each test."""
-
-    def __init__(self) -> None:
-        self.next = 0.0
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Begin to wait anew, unless we did so a moment ago."""
-        now = time.monotonic()
-        if now >= self.next:
-            self.next = now + HANGS / 10
-            faulthandler.dump_traceback_later(HANGS, file=item.config.stash[fault_handler_stderr_fd_key])
-
-    def pytest_exception_interact(self) -> None:
-        """Begin anew before the next test: pytest has ended the wait."""
-        self.next = 0.0
-
-    def pytest_sessionfinish(self) -> None:
-        """End the wait."""
-        faulthandler.cancel_dump_traceback_later()
 
 
 class FewReports:
