@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from importlib.machinery import PathFinder as FilesFinder
 from importlib.util import module_from_spec
-from types import ModuleType
-from typing import TYPE_CHECKING
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING, Any
 
 from .compat.lazy import NOT_TAICHIS, PACKAGE, PATHS, RUNTIME, path_of
 from .loading import SameModule, loader, without_collections
@@ -101,6 +101,13 @@ class _AfterPublicNames:
         self._is_new = True
         return module_from_spec(self._own)
 
+    def get_code(self, name: str) -> CodeType | None:
+        """Return the code of a module that is run as a program, `python -m shadesmith.examples...`."""
+        _loading.run(self._waits)
+        loader: Any = None if (found := self._find()) is None else found.loader
+        code: CodeType | None = None if loader is None else loader.get_code(name)
+        return code
+
     def exec_module(self, module: ModuleType) -> None:
         """Execute a new module. Restore its own specification, which Python has replaced."""
         replacement = module.__spec__
@@ -121,13 +128,14 @@ class PathFinder:
         root, _, rest = fullname.partition(".")
         if root != PACKAGE or fullname == PUBLIC or rest in EARLY:
             return None
-        if not rest.startswith(NOT_TAICHIS):
-            if hasattr(sys.modules.get(PUBLIC), "_IS_COMPLETE"):
-                return _taichis(fullname, rest)
+        is_taichis = not rest.startswith(NOT_TAICHIS)
+        if hasattr(sys.modules.get(PUBLIC), "_IS_COMPLETE"):
+            return _taichis(fullname, rest) if is_taichis else None
+        found = FilesFinder.find_spec(fullname, path)
+        if found is None and is_taichis:
             loader = _AfterPublicNames(lambda: _taichis(fullname, rest), waits=True)
             return ModuleSpec(fullname, loader, is_package=True)  # type: ignore[arg-type]
-        found = FilesFinder.find_spec(fullname, path) if _loading.may_begin() else None
-        if found is None:
+        if found is None or not _loading.may_begin():
             return None
         is_package = found.submodule_search_locations is not None
         loader = _AfterPublicNames(lambda: found, waits=False)

@@ -69,6 +69,7 @@ except AttributeError as error:
         "import shadesmith.transpiler.passes.tasks.offload",
         "import shadesmith.runtime.public",
         "import shadesmith.ad; import shadesmith.graph",
+        "import shadesmith.examples.edits",
     ],
 )
 def test_whatever_comes_first_there_is_one_copy_of_each_module(first: str) -> None:

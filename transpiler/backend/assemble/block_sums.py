@@ -23,11 +23,12 @@ from __future__ import annotations
 
 from ...ir.statements import Array, Const
 from ...ir.tasks import Task
-from ...ir.types import Scalar
+from ...ir.types import Tensor, count_scalars, element_of
 from ...lazy_dataclasses import dataclass
 from ..languages.common.atomics import atomic_syntax
+from ..languages.common.tensors import COMPONENTS
 from ..print.expressions import Expressions
-from ..print.reductions import OWN, numbers_of
+from ..print.reductions import OWN, extent_of_all
 
 ELEMENT = "k"
 """The variable of the entry that counts the elements of a copy."""
@@ -35,13 +36,21 @@ ELEMENT = "k"
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A copy of an array: its name, how many numbers it has, its declaration, a zero, what adds element `k`."""
+    """A copy of an array.
+
+    Attributes:
+        name: of the copy.
+        extent: how many elements it has.
+        declaration: of the copy.
+        zero: of a number.
+        parts: the number of element `k`, or each component of a vector, and the statement that adds it to the array.
+    """
 
     name: str
-    numbers: str
+    extent: str
     declaration: str
     zero: str
-    addition: str
+    parts: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +71,16 @@ def print_block_sums(e: Expressions, task: Task) -> BlockSums:
     copies, own = [], []
     e.uses_args = True
     for array in task.block_sums:
-        name, numbers = e.layout.accessors.copies[array][0], numbers_of(e, array)
-        assert isinstance(array.element, Scalar)
-        zero = e.of(Const(0.0 if array.element.is_float else 0, type=array.element)).source
-        declaration = f"{e.language.shared_qualifier}{e.name_of_type(array.element)} {name}[{numbers}];"
-        syntax = atomic_syntax(e.language, "add", array.element, True)
+        name, extent, number = e.layout.accessors.copies[array][0], extent_of_all(e, array), element_of(array.element)
+        zero = e.of(Const(0.0 if number.is_float else 0, type=number)).source
+        declaration = f"{e.language.shared_qualifier}{e.name_of_type(array.element)} {name}[{extent}];"
+        syntax = atomic_syntax(e.language, "add", number, True)
         e.use(syntax)
-        addition = syntax.format(f"{_data(e, array)}[{ELEMENT}]", f"{name}[{ELEMENT}]")
-        copies.append(Copy(name, numbers, declaration, zero, f"{addition};"))
+        of_copy, of_array = f"{name}[{ELEMENT}]", f"{_data(e, array)}[{ELEMENT}]"
+        is_vector = isinstance(array.element, Tensor)
+        ends = [f".{c}" for c in COMPONENTS[: count_scalars(array.element)]] if is_vector else [""]
+        parts = tuple((of_copy + end, f"{syntax.format(of_array + end, of_copy + end)};") for end in ends)
+        copies.append(Copy(name, extent, declaration, zero, parts))
         own.append(f"{OWN}.{e.layout.data[array].removeprefix('args.')} = {name};")
     return BlockSums(copies, [f"Args {OWN} = args;", *own] if e.language.has_pointers else [])
 

@@ -445,8 +445,13 @@ def _join(e: Expressions, sums: PrivateSums) -> str:
 
 def numbers_of(e: Expressions, array: Array) -> str:
     """Return how many numbers an array has, by the names of its extents."""
+    size = count_scalars(array.element)
+    return " * ".join([extent_of_all(e, array), *([str(size)] if size > 1 else [])])
+
+
+def extent_of_all(e: Expressions, array: Array) -> str:
+    """Return how many elements an array has, by the names of its extents."""
     assert array.shape is not None
     factors = [e.layout.constants.extent(array, axis) for axis in range(array.ndim)]
     e.used.constants |= dict.fromkeys(name for name in factors if not name.isdigit())
-    size = count_scalars(array.element)
-    return " * ".join([*(factors or ["1"]), *([str(size)] if size > 1 else [])])
+    return " * ".join(factors or ["1"])

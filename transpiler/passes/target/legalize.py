@@ -120,6 +120,7 @@ def _split_atomic(rewriter: Rewriter, atomic: Statement) -> Statement | None:
         pointer = builder.element_ptr(atomic.pointer, [builder.const(i) for i in indices])
         value = builder.element(atomic.value, [builder.const(i) for i in indices])
         old.append(builder.atomic(atomic.op, pointer, value))
+    old[-1].remarks = atomic.remarks
     return builder.tensor(old, atomic.type.shape, atomic.type.element)
 
 

@@ -15,7 +15,7 @@ additions to two fields.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from dataclasses import field
 from math import gcd, prod
 
@@ -56,10 +56,11 @@ def vector_atomics(kernel: Kernel, context: PassContext) -> bool:
         return False
     number = 0
     hinted = False
+    copied = {task.body: task.block_sums for task in kernel.tasks}  # in shared memory, which has no such instructions
     for root in kernel.roots():
         used = count_uses(root)
         for block in walk_blocks(root):
-            cells = list(_cells(block, used))
+            cells = list(_cells(block, used, copied.get(root, ())))
             for cell in cells:
                 for group in _groups(cell):
                     _join(block, group, number, context)
@@ -107,7 +108,7 @@ def _groups(cell: _Cell) -> Iterator[list[AtomicOp]]:
                 yield [remaining.pop(offset) for offset in offsets]
 
 
-def _cells(block: Block, used: dict[Statement, int]) -> Iterator[_Cell]:
+def _cells(block: Block, used: dict[Statement, int], copied: Collection[Array]) -> Iterator[_Cell]:
     """Yield the cells to which statements of a block add, one after another.
 
     Between additions to one cell are only values that do not depend on memory: printed at the last of them, all add
@@ -120,7 +121,7 @@ def _cells(block: Block, used: dict[Statement, int]) -> Iterator[_Cell]:
             continue
         found = None
         if isinstance(statement, AtomicOp) and statement not in used and statement.op in SUMS and statement.type == f32:
-            found = _address(statement.pointer)
+            found = _address(statement.pointer, copied)
         key, offset, alignment = found or (None, 0, 1)
         if key != current or offset in cell.additions:
             yield cell
@@ -133,7 +134,7 @@ def _cells(block: Block, used: dict[Statement, int]) -> Iterator[_Cell]:
     yield cell
 
 
-def _address(pointer: Statement) -> tuple[Key, int, int] | None:
+def _address(pointer: Statement, copied: Collection[Array]) -> tuple[Key, int, int] | None:
     """Return what tells a cell from others, the offset of the target in it, and the alignment of the cell [bytes]."""
     offset = 0
     while isinstance(pointer, (MatrixPtr, StructPtr)):
@@ -151,7 +152,7 @@ def _address(pointer: Statement) -> tuple[Key, int, int] | None:
     if not isinstance(pointer, GlobalPtr) or pointer.cell is not None:
         return None
     array, place = pointer.array, pointer.array.place
-    if array.is_shared or array.clamped or array.node is not None:
+    if array.is_shared or array.clamped or array.node is not None or array in copied:
         return None
     where = tuple(index.value if isinstance(index, Const) else index for index in pointer.indices)
     if not _has_known_address(array):
