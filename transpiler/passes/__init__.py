@@ -95,6 +95,7 @@ from .tasks.merge_serial import merge_serial
 from .tasks.narrow_loops import narrow_loops
 from .tasks.offload import offload
 from .tasks.ordered_loops import ordered_loops
+from .tasks.transposed_tiles import transposed_tiles
 from .threads.block_local import block_local
 from .threads.block_sums import block_sums
 from .threads.block_tiles import block_tiles
@@ -262,6 +263,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         block_local,  # after `reduce_atomics`: an entry with reductions has no barriers in its iterations
         block_tiles,  # after these: an entry with reductions or copies has no barriers in its iterations
         shared_rows,  # after `block_tiles`: it adds no loop, and a row of a tile is none
+        transposed_tiles,  # after these, whose loops have an order or share rows
         overlap_loads,  # after `block_sums`, whose loops overlap already
         blocks_in_order,  # after `overlap_loads`: its threads have several iterations, and stay together
         check_threads,  # after cleanup: a branch that is never taken does not make threads diverge

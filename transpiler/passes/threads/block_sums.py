@@ -75,7 +75,7 @@ def _copied(task: Task, context: PassContext) -> tuple[dict[Array, list[AtomicOp
 
 
 def _is_scattered(task: Task, additions: list[AtomicOp]) -> bool:
-    """Return whether some index of the additions is more than arithmetic on the loop's: else threads rarely meet."""
+    """Return whether some index of the additions is more than arithmetic on the loop's: else few threads share one."""
     pointers = [base_pointer(atomic.pointer) for atomic in additions]
     values = [index for pointer in pointers if isinstance(pointer, GlobalPtr) for index in pointer.indices]
     while values:

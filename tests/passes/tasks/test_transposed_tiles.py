@@ -1,0 +1,129 @@
+"""Pass `transposed_tiles`: loops of GPUs over arrays along two axes run in tiles; each iteration runs once, at edges too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+from shadesmith.transpiler.passes.tasks import transposed_tiles as tiles
+
+SHAPES = [(256, 256), (257, 263), (300, 219), (65536, 1), (31, 2115), (2115, 31)]
+
+
+def transposed(arch, n, m, **options):
+    ti.init(arch=arch, log_level=ti.ERROR, **options)
+    x, y, count = ti.field(ti.i32, (n, m)), ti.field(ti.i32, (m, n)), ti.field(ti.i32, (n, m))
+
+    @ti.kernel
+    def transpose():
+        for i, j in x:
+            y[j, i] = x[i, j]
+            count[i, j] += 1
+
+    return transpose, x, y, count
+
+
+@pytest.mark.parametrize(("n", "m"), SHAPES)
+def test_each_iteration_runs_once(target: str, n: int, m: int) -> None:
+    transpose, x, y, count = transposed(getattr(ti, target), n, m)
+    numbers = np.arange(n * m, dtype=np.int32).reshape(n, m)
+    x.from_numpy(numbers)
+    transpose()
+    assert np.array_equal(y.to_numpy(), numbers.T) and (count.to_numpy() == 1).all()
+
+
+@pytest.mark.parametrize("first", [0, 1, -3])
+def test_bounds_of_their_own(target: str, first: int) -> None:
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    n, m = 261, 307
+    a = ti.field(ti.f32, (n + 8, m + 8))
+    b = ti.field(ti.f32, (m + 8, n + 8))
+
+    @ti.kernel
+    def add(k: ti.f32):
+        for i, j in ti.ndrange((first, n - 2), (2, m)):
+            b[j + 1, i + 4] += k * a[i + 3, j]
+
+    numbers = np.random.default_rng(0).random((n + 8, m + 8), dtype=np.float32)
+    a.from_numpy(numbers)
+    add(2.0)
+    expected = np.zeros((m + 8, n + 8), np.float32)
+    expected[3 : m + 1, first + 4 : n + 2] = 2 * numbers[first + 3 : n + 1, 2:m].T
+    assert np.array_equal(b.to_numpy(), expected)
+
+
+def test_three_axes(target: str) -> None:
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    a, b, c = (ti.field(ti.i32, shape) for shape in ((9, 130, 70), (70, 9, 130), (130, 9, 70)))
+
+    @ti.kernel
+    def permute():
+        for i, j, k in a:
+            b[k, i, j] = a[i, j, k]
+            c[j, i, k] = a[i, j, k]
+
+    numbers = np.arange(9 * 130 * 70, dtype=np.int32).reshape(9, 130, 70)
+    a.from_numpy(numbers)
+    permute()
+    assert np.array_equal(b.to_numpy(), numbers.transpose(2, 0, 1))
+    assert np.array_equal(c.to_numpy(), numbers.transpose(1, 0, 2))
+
+
+def test_sources() -> None:
+    transpose, *_ = transposed(ti.python, 256, 256)
+    for arch, number in ((ti.cuda, "index / 8192 * 32 + index / 8 % 32, j = index / 256 % 32 * 8 + index % 8"),):
+        source = transpose.source(arch=arch)
+        assert number in source and "tiles of 32 x 8: arrays are accessed along i and j (transposed_tiles)" in source
+    assert "(transposed_tiles)" in transpose.source(arch=ti.vulkan)
+    assert "(transposed_tiles)" not in transpose.source(arch=ti.x64)
+    for shape, options in (((256, 256), {"passes": "-transposed_tiles"}), ((64, 64), {})):
+        assert "tiles of" not in transposed(ti.python, *shape, **options)[0].source(arch=ti.cuda)
+
+
+def test_threads_follow_memory_where_all_arrays_are_transposed() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    image = ti.field(ti.f32, (512, 640))
+
+    @ti.kernel
+    def paint():
+        for i, j in ti.ndrange(640, 512):
+            image[j, i] = i + j
+
+    assert "i = index / 16384 * 32 + index % 32, j = index / 256 % 64 * 8 + index / 32 % 8" in paint.source(
+        arch=ti.cuda
+    )
+
+
+def test_which_loops_stay_in_rows() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    size = 512
+    x, y, v = ti.field(ti.f32, (size, size)), ti.field(ti.f32, (size, size)), ti.field(ti.f32, size)
+    assert size * size >= tiles.FEWEST
+
+    @ti.kernel
+    def plain():
+        for i, j in x:
+            y[i, j] = x[i, j] + v[i]
+
+    @ti.kernel
+    def product():
+        for i, j in x:
+            for k in range(size):
+                y[i, j] += x[i, k] * x[j, k]
+
+    @ti.kernel
+    def total() -> ti.f32:
+        s = 0.0
+        for i, j in x:
+            s += x[j, i]
+        return s
+
+    @ti.kernel
+    def given(a: ti.types.ndarray(ti.f32, 2), b: ti.types.ndarray(ti.f32, 2)):
+        for i, j in a:
+            b[j, i] = a[i, j]
+
+    a = ti.ndarray(ti.f32, (size, size))
+    for kernel, args in ((plain, ()), (product, ()), (total, ()), (given, (a, a))):
+        assert "(transposed_tiles)" not in kernel.source(*args, arch=ti.cuda)
