@@ -127,3 +127,61 @@ def test_copies_of_additions_that_never_happen_are_dropped(target: str, keeps: b
     for arch in (ti.cpu, ti.cuda, ti.vulkan):
         assert "never_" not in count.source(x, arch=arch)
         assert ("h_cop" in count.source(x, arch=arch)) == keeps
+
+
+def in_bins(arch, bins, length, **options):
+    """Return a kernel that adds vectors, floats and ones in many bins, with its fields and what it should find."""
+    ti.init(arch=arch, log_level=ti.ERROR, **options)
+    of, value = ti.field(ti.i32, length), ti.Vector.field(3, ti.f32, length)
+    v, s, c = ti.Vector.field(3, ti.f32, bins), ti.field(ti.f32, bins), ti.field(ti.i32, bins)
+    rng = np.random.default_rng(1)
+    bin_of, values = rng.integers(0, bins, length).astype(np.int32), rng.integers(-9, 9, (length, 3)).astype(np.float32)
+    of.from_numpy(bin_of)
+    value.from_numpy(values)
+
+    @ti.kernel
+    def add():
+        for i in of:
+            v[of[i]] += value[i]
+            v[of[i]].y -= 1.0
+            s[of[i]] += value[i].x
+            c[of[i]] += 1
+
+    sums = np.zeros((bins, 3), np.float64)
+    np.add.at(sums, bin_of, values)
+    ones = np.bincount(bin_of, minlength=bins)
+    expected = sums - np.array([0, 1, 0]) * ones[:, None], sums[:, 0], ones
+    return add, (v, s, c), expected
+
+
+@pytest.mark.parametrize("bins", [1, 16, 1000])
+def test_vectors_and_large_copies(target: str, bins: int) -> None:
+    add, fields, expected = in_bins(getattr(ti, target), bins, 1 << 14 if target == "python" else (1 << 18) + 5)
+    for field in fields:
+        field.fill(2)
+    add()
+    for field, sums in zip(fields, expected, strict=True):
+        assert np.array_equal(field.to_numpy(), sums + 2)
+
+
+def test_sources_of_large_copies() -> None:
+    long = 1 << 18
+    for arch, vector in ((ti.cuda, "__shared__ vec3 v_copy[v_n0];"), (ti.vulkan, "shared vec3 v_copy[v_n0];")):
+        source = in_bins(ti.python, 1000, long)[0].source(arch=arch)
+        assert vector in source and "s_copy[" in source and "c_copy[" in source and "#define BLOCK 512" in source
+        assert source.count("to the block's copy (block_sums)") == 4 and "_float3(" not in source
+    assert "_copy[" not in in_bins(ti.python, 1 << 14, long)[0].source(arch=ti.cuda)
+    short = in_bins(ti.python, 1000, 1 << 17)[0].source(arch=ti.cuda)
+    assert "s_copy[" in short and "c_copy[" in short and "v_copy[" not in short and "#define BLOCK 256" in short
+
+
+def test_regular_additions_have_no_large_copies() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x, s = ti.field(ti.i32, (512, 4096)), ti.field(ti.i32, 4096)
+
+    @ti.kernel
+    def add():
+        for i, j in x:
+            s[(j + 5) % 4096] += x[i, j]
+
+    assert "_copy[" not in add.source(arch=ti.cuda)

@@ -17,7 +17,7 @@ def test_a_missing_driver_is_named_before_cupy(monkeypatch):
 
     monkeypatch.setattr(cuda.ctypes, "CDLL", missing)
     monkeypatch.setattr(opening, "_openings", {})
-    monkeypatch.setitem(sys.modules, "cupy_backends", None)
+    monkeypatch.setitem(sys.modules, "cupy_backends.cuda.api", None)
     with pytest.raises(TaichiRuntimeError, match=r"no NVIDIA driver was found \(libcuda.so.1: cannot open"):
         cuda.open_device()
 
@@ -25,6 +25,6 @@ def test_a_missing_driver_is_named_before_cupy(monkeypatch):
 def test_cupy_is_named_where_there_is_a_driver(monkeypatch):
     monkeypatch.setattr(cuda, "_require_driver", lambda: None)
     monkeypatch.setattr(opening, "_openings", {})
-    monkeypatch.setitem(sys.modules, "cupy_backends", None)
+    monkeypatch.setitem(sys.modules, "cupy_backends.cuda.api", None)
     with pytest.raises(TaichiRuntimeError, match="arch=ti.cuda needs CuPy, which cannot be imported"):
         cuda.open_device()
