@@ -209,6 +209,7 @@ class Instance:
         self.messages: list[str] = []
         self.validation = validation and self._has_layer()
         self._is_borrowed = False
+        self._adapters: list[Adapter] | None = None
         self._messenger: Any = None
         self._callback: Any = None
         application = api.new(
@@ -274,11 +275,14 @@ class Instance:
         self._messenger = out[0]
 
     def adapters(self) -> list[Adapter]:
-        """Return the devices in the driver's order, without those that are too old or lack compute."""
+        """Return the devices in the driver's order, without those that are too old or lack compute; found out once."""
+        if self._adapters is not None:
+            return self._adapters
         api = self.api
         handles = api.enumerate("VkPhysicalDevice", api.lib.vkEnumeratePhysicalDevices, self.handle)
         read = (read_adapter(api, index, handle) for index, handle in enumerate(handles))
-        return [adapter for adapter in read if adapter is not None]
+        self._adapters = [adapter for adapter in read if adapter is not None]
+        return self._adapters
 
     def borrowed(self) -> Instance:
         """Return the same instance for a user whose `close` leaves it open."""
