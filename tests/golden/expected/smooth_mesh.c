@@ -1,6 +1,14 @@
-// shadesmith 0.1.0, c 4a469f9a, smooth_mesh.py:25: smooth_mesh(weight: f32)
+// shadesmith 0.1.0, c be19b938, smooth_mesh.py:25: smooth_mesh(weight: f32)
 
 enum { n_verts = 100 };  // len(verts)
+
+// Vectors of 16 bytes, for sums of elements at indices that are loaded: gcc would gather them into
+// wider vectors, which takes longer.
+#define SHORT_VECTORS
+#if defined(__x86_64__) && __GNUC__ >= 8 && !defined(__clang__)
+#undef SHORT_VECTORS
+#define SHORT_VECTORS __attribute__((target("prefer-vector-width=128")))
+#endif
 
 typedef struct { float x, y, z; } vec3;
 
@@ -37,7 +45,7 @@ static inline void task(const struct Args args, int v) {
         vec3_div_vs(vec3_mul_sv(args.weight, total), (float)(u_end - vert_verts_begin(v))));
 }
 
-void smooth_mesh_0(const struct Args *arguments) {
+SHORT_VECTORS void smooth_mesh_0(const struct Args *arguments) {
     const struct Args args = *arguments;
     #pragma omp parallel for firstprivate(args) schedule(static)
     for (int v = 0; v < n_verts; v++) {

@@ -59,3 +59,34 @@ def test_other_loops_stay():
     for kernel in (of_the_row, scattered):
         assert NOTE not in kernel.source(numbers, numbers, floats, floats, floats)
     assert "SHORT_VECTORS" not in product.source(numbers, numbers, floats, floats, floats, arch=ti.cuda)
+
+
+Places = ti.types.ndarray(dtype=ti.types.vector(3, ti.f32), ndim=1)
+
+
+@ti.kernel
+def near(counts: Numbers, neighbours: ti.types.ndarray(dtype=ti.i32, ndim=2), x: Places, y: Floats):
+    for i in y:
+        s = 0.0
+        for k in range(counts[i]):
+            d = (x[i] - x[neighbours[i, k]]).norm()
+            if d < 2.0:
+                s += (2.0 - d) ** 2
+        y[i] = s
+
+
+@pytest.mark.parametrize("passes", ["", "-short_vectors"])
+def test_neighbours_of_particles(passes):
+    ti.init(arch=ti.cpu, log_level=ti.ERROR, passes=passes)
+    random = np.random.default_rng(3)
+    count, most = 77, 40
+    counts = (np.arange(count) % (most + 1)).astype(np.int32)
+    neighbours = random.integers(0, count, (count, most)).astype(np.int32)
+    x, y = ti.Vector.ndarray(3, ti.f32, count), np.zeros(count, np.float32)
+    places = random.random((count, 3), dtype=np.float32) * 3
+    x.from_numpy(places)
+    near(counts, neighbours, x, y)
+    distances = np.linalg.norm(places[:, None] - places[neighbours], axis=2)
+    terms = np.where(distances < 2, (2 - distances) ** 2, 0) * (np.arange(most) < counts[:, None])
+    np.testing.assert_allclose(y, terms.sum(axis=1), rtol=2e-6, atol=1e-6)
+    assert (NOTE in near.source(counts, neighbours, x, y)) == (not passes)
