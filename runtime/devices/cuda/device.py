@@ -308,6 +308,8 @@ class CudaDevice:
         """Allocate memory; if that fails, free what is idle and try again."""
         uses_pool = "cupy" in sys.modules or self._blocks.returned >= MANY_RETURNED
         take = self._take_of_pool if uses_pool else self._take_block
+        if uses_pool:
+            self._blocks.release(self.runtime.free)  # the pool cannot use them
         try:
             return take(size_bytes)
         except MemoryError:
@@ -530,6 +532,7 @@ class CudaDevice:
         """Wait for all work; memory is freed with the objects that own it. Faults are not reported any more."""
         try:
             self.runtime.deviceSynchronize()
+            self._blocks.release(self.runtime.free)
         except self.failure:
             self.recent.clear()
 
