@@ -28,9 +28,7 @@ from .compiler import CHECKS, OPTIMISED, Refused, compile_source, line_of, runti
 
 
 class Stream:
-    """A stream, and every event: what is launched has ended."""
-
-    done = True
+    """A stream: what is launched on it has ended."""
 
     def __init__(self, ptr: int | None = None, device: int = 0, **options: Any) -> None:
         self.ptr = next(HANDLES) if ptr is None else ptr
@@ -40,11 +38,6 @@ class Stream:
 
     def __exit__(self, *error: object) -> None:
         CURRENT.pop()
-
-    def _nothing(self, *arguments: Any) -> None:
-        """Do nothing."""
-
-    record = wait_event = synchronize = _nothing
 
 
 HANDLES = itertools.count(1)
@@ -201,8 +194,8 @@ def cuda_runtime() -> SimpleNamespace:
         "maxThreadsPerMultiProcessor": RESIDENT_THREADS,
     }  # fmt: skip
     functions = (
-        "driverGetVersion setDevice streamIsCapturing eventDestroy eventQuery eventRecord eventSynchronize streamWaitEvent streamSynchronize deviceSynchronize "
-        "deviceSetLimit"
+        "driverGetVersion setDevice streamIsCapturing eventDestroy eventQuery eventRecord eventSynchronize "
+        "streamWaitEvent streamSynchronize deviceSynchronize deviceSetLimit"
     )
     return SimpleNamespace(
         **dict.fromkeys(functions.split(), _nothing),

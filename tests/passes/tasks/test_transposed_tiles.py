@@ -127,3 +127,21 @@ def test_which_loops_stay_in_rows() -> None:
     a = ti.ndarray(ti.f32, (size, size))
     for kernel, args in ((plain, ()), (product, ()), (total, ()), (given, (a, a))):
         assert "(transposed_tiles)" not in kernel.source(*args, arch=ti.cuda)
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_whole_tiles_never_make_a_loop_too_long(staged: bool) -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    size = 46340  # whose square is the largest below 2^31
+    x, y = ti.field(ti.f32, (4, size)), ti.field(ti.f32, (8, 8))
+
+    @ti.kernel
+    def touch():
+        if ti.static(staged):
+            ti.block_local(y)
+        for i, j in ti.ndrange(size, size):
+            x[j % 4, i] = y[i, j]
+            x[i % 4, j] = 1.0
+
+    source = touch.source(arch=ti.cuda)
+    assert "index < size * size" in source and "tiles of" not in source and "y_tile" not in source

@@ -26,6 +26,16 @@ def is_index_of(value: Statement | None, loop: Statement | None) -> TypeGuard[Lo
     return isinstance(value, LoopIndex) and value.loop is loop
 
 
+def trip_count(loop: RangeFor) -> int | None:
+    """Return the number of all iterations, None if it is not constant."""
+    count = 1
+    for start, end, step in zip(loop.starts, loop.ends, loop.steps, strict=True):
+        if not (isinstance(start, Const) and isinstance(end, Const) and isinstance(step, Const)):
+            return None
+        count *= len(range(int(start.value), int(end.value), int(step.value)))
+    return count
+
+
 def are_indices_of(values: Sequence[Statement], loop: Statement | None) -> bool:
     """Return whether values are the indices of `loop`, in the order of its axes."""
     return all(is_index_of(value, loop) and value.axis == axis for axis, value in enumerate(values))

@@ -20,9 +20,10 @@ from ...errors import SourceLocation
 from ...ir.builder import Builder
 from ...ir.functions import Call, Function
 from ...ir.nodes import Block, blocks, walk
-from ...ir.statements import Alloca, Assert, Const, RangeFor, While, repeats
+from ...ir.statements import Alloca, Assert, RangeFor, While, repeats
 from ...ir.tasks import Kernel
 from ...ir.types import i32
+from ..analysis.queries import trip_count
 from ..context import PassContext
 
 MARGIN = 535
@@ -70,22 +71,12 @@ def _known_iterations(block: Block, known: dict[Function, int]) -> tuple[int, Ra
                 known[statement.function] = _known_iterations(statement.function.body, known)[0]
             iterations = known[statement.function]
         if isinstance(statement, RangeFor):
-            trip_count = _trip_count(statement)
-            iterations, loop = trip_count * (int(repeats(statement)) + iterations), statement
+            count = trip_count(statement) or 0  # of a loop of unknown length
+            iterations, loop = count * (int(repeats(statement)) + iterations), statement
         total += iterations
         if iterations > most:
             longest, most = loop, iterations
     return total, longest
-
-
-def _trip_count(loop: RangeFor) -> int:
-    """Return the trip count of a loop with constant bounds, 0 if it is not known."""
-    trip_count = 1
-    for begin, end, step in zip(loop.starts, loop.ends, loop.steps, strict=True):
-        if not (isinstance(begin, Const) and isinstance(end, Const) and isinstance(step, Const)):
-            return 0
-        trip_count *= len(range(int(begin.value), int(end.value), int(step.value)))
-    return trip_count
 
 
 def _count_iterations(body: Block, location: SourceLocation, limit: int) -> bool:

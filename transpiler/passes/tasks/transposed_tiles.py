@@ -8,8 +8,6 @@ Neighbouring threads have neighbouring j. Those of a subgroup then store to 32 r
 bytes at least, of which 4 are used: a transposition of 8192^2 floats took an H200 1.50 ms. In a tile, the threads of a
 subgroup have 8 neighbouring j and 4 neighbouring i, and other subgroups of the block use the rest: .27 ms. If all
 arrays are accessed along i, the threads of a tile are numbered along it.
-
-Ends are rounded up to whole tiles, with a condition for what this adds.
 """
 
 from __future__ import annotations
@@ -19,13 +17,13 @@ from collections.abc import Iterator
 from ...ir.builder import Builder
 from ...ir.functions import reachable
 from ...ir.nodes import Block, Effect, Remark, Statement, walk
-from ...ir.snodes import IndexComponent
-from ...ir.statements import Const, GlobalPtr, If, LoopIndex, RangeFor, is_const, repeats
+from ...ir.statements import Const, GlobalPtr, If, LoopIndex, RangeFor, repeats
 from ...ir.tasks import Kernel, Task
 from ...ir.types import i32
 from ...options import CompileOptions
-from ..analysis.queries import is_index_of
+from ..analysis.queries import is_index_of, trip_count
 from ..context import PassContext
+from .tiles import fits_tiles, limits, may_have_tiles, run_in_tiles, within_limits
 
 LONG, SHORT = 32, 8
 """Iterations of a tile along the other axis and along the last one: 8 floats are the 32 bytes of an access."""
@@ -50,7 +48,10 @@ def transposed_tiles(kernel: Kernel, context: PassContext) -> bool:
         if len(others) != 1:
             continue
         (other,) = others
-        _tile(task, loop, other, last if last in axes else other)
+        tile = tuple({other: LONG, last: SHORT}.get(axis, 1) for axis in range(last + 1))
+        if not fits_tiles(loop, tile):
+            continue
+        _tile(task, loop, tile, [other, last] if last in axes else [last, other])
         if loop.block_dim is None and options.block_dim == CompileOptions().block_dim:
             task.block_dim = min(LONG * SHORT, capabilities.max_block_dim)
         if options.why_comments:
@@ -62,18 +63,12 @@ def transposed_tiles(kernel: Kernel, context: PassContext) -> bool:
 def _is_suitable(task: Task) -> bool:
     """Return whether a loop has several axes, constant bounds and plain iterations."""
     loop = task.loop
-    if loop is None or len(loop.starts) < 2 or loop.order or loop.cells is not None or loop.grid_stride is not None:
+    if loop is None or len(loop.starts) < 2 or loop.grid_stride is not None or not may_have_tiles(loop):
         return False
-    if task.reductions or task.block_sums or task.private or task.synchronizes or task.overlaps:
+    if task.reductions or task.block_sums or task.private or task.synchronizes:
         return False
-    bounds = (*loop.starts, *loop.ends)
-    if not all(isinstance(bound, Const) for bound in bounds) or not all(is_const(step, 1) for step in loop.steps):
-        return False
-    count = 1
-    for start, end in zip(loop.starts, loop.ends, strict=True):
-        assert isinstance(start, Const) and isinstance(end, Const)
-        count *= max(0, int(end.value) - int(start.value))
-    if count < FEWEST:
+    count = trip_count(loop)
+    if count is None or count < FEWEST:
         return False
     return not any(repeats(s) or s.EFFECT & Effect.FENCE for s in reachable(task.body))
 
@@ -99,41 +94,20 @@ def _axis(index: Statement, loop: RangeFor) -> int | None:
     return None
 
 
-def _tile(task: Task, loop: RangeFor, other: int, fastest: int) -> None:
-    """Set the order of the iterations, and round up the ends."""
-    last = len(loop.starts) - 1
-    extents = {other: LONG, last: SHORT}
-    counts, own = [], [s for s in task.body.statements if is_index_of(s, loop)]
-    limits: list[tuple[int, Statement]] = []
-    for axis, (start, end) in enumerate(zip(loop.starts, loop.ends, strict=True)):
-        assert isinstance(start, Const) and isinstance(end, Const)
-        extent = extents.get(axis, 1)
-        count = -(-(int(end.value) - int(start.value)) // extent)
-        counts.append(count)
-        if int(start.value) + count * extent != int(end.value):
-            limits.append((axis, end))
-    if limits:
+def _tile(task: Task, loop: RangeFor, tile: tuple[int, ...], inner: list[int]) -> None:
+    """Let a loop run in tiles, with a condition for what whole tiles add. inner: as in `run_in_tiles`."""
+    ends = limits(loop, tile)
+    if ends:
+        own = [s for s in task.body.statements if is_index_of(s, loop)]
         rest = Block([s for s in task.body.statements if s not in own])
         task.body.statements[:] = own
         builder = Builder(task.body, loop.location)
-        by_axis = {index.axis: index for index in own if isinstance(index, LoopIndex)}
-        conditions = []
-        for axis, end in limits:
-            index = by_axis.get(axis) or builder.add(LoopIndex(loop, axis, type=i32))
-            conditions.append(builder.op("lt", index, builder.again(end)))
-            start = loop.starts[axis]
-            assert isinstance(start, Const)
-            rounded = int(start.value) + counts[axis] * extents[axis]
-            loop.ends[axis] = Const(rounded, type=i32, location=loop.location)
-            task.prologue.statements.append(loop.ends[axis])
-        condition = builder.all_of(conditions)
+        known = {index.axis: index for index in own}
+        indices = {axis: known.get(axis) or builder.add(LoopIndex(loop, axis, type=i32)) for axis in ends}
+        condition = within_limits(builder, ends, indices)
         assert condition is not None
         builder.add(If(condition, rest))
-    outer = [IndexComponent(axis, count, extents.get(axis, 1), 0) for axis, count in enumerate(counts)]
-    inner = sorted(extents, key=lambda axis: axis == fastest)
-    tiles = [*outer, *(IndexComponent(axis, extents[axis], 1, 0) for axis in inner)]
-    loop.order = tuple(component for component in tiles if component.extent > 1)
-    loop.grid_stride = False
+    run_in_tiles(task, tile, inner)
 
 
 def _comment(task: Task, axes: list[int]) -> None:

@@ -23,7 +23,6 @@ from math import prod
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Remark, Statement, walk
 from ...ir.origins import block_size, extent_of
-from ...ir.snodes import IndexComponent
 from ...ir.statements import (
     Array,
     Const,
@@ -34,7 +33,6 @@ from ...ir.statements import (
     MatrixInit,
     Operation,
     RangeFor,
-    is_const,
 )
 from ...ir.tasks import Kernel, Task
 from ...ir.threads import Barrier, ThreadIndex
@@ -43,6 +41,7 @@ from ..analysis.aliasing import written_objects
 from ..analysis.queries import is_index_of
 from ..context import PassContext
 from ..rewrite import Rewriter
+from ..tasks.tiles import fits_tiles, limits, may_have_tiles, run_in_tiles, within_limits
 from .block_tiles import may_synchronize
 
 BLOCK = 256
@@ -63,13 +62,14 @@ def block_local(kernel: Kernel, context: PassContext) -> bool:
         if loop is None or not loop.block_local:
             continue
         named, loop.block_local = list(_with_parts(loop.block_local)), []
-        if not (has_blocks and options.make_block_local and _has_known_extents(loop) and may_synchronize(task)):
+        if not (has_blocks and options.make_block_local and may_have_tiles(loop) and may_synchronize(task)):
             continue
         block = loop.block_dim or (min(BLOCK, capabilities.max_block_dim) if len(loop.starts) > 1 else task.block_dim)
         found = {array: offsets for array in named if (offsets := _offsets(task, array)) is not None}
         tile = _tile_of(block, len(loop.starts))
         if (
             found
+            and fits_tiles(loop, tile)
             and sum(_bytes(array, tile, offsets) for array, offsets in found.items()) <= capabilities.max_shared_bytes
         ):
             task.block_dim, task.tile = block, tile
@@ -82,13 +82,6 @@ def _with_parts(arrays: list[Array]) -> Iterator[Array]:
     for array in arrays:
         yield array
         yield from _with_parts(list(array.parts))
-
-
-def _has_known_extents(loop: RangeFor) -> bool:
-    """Return whether a loop has constant bounds and the order of its indices."""
-    if loop.order or loop.cells is not None or not all(is_const(step, 1) for step in loop.steps):
-        return False
-    return all(isinstance(bound, Const) for bound in (*loop.starts, *loop.ends))
 
 
 def _tile_of(block: int, axes: int) -> tuple[int, ...]:
@@ -196,8 +189,6 @@ def _stage(kernel: Kernel, task: Task, found: dict[Array, Offsets], comments: bo
     """Let the blocks of a task load tiles and read these."""
     loop, tile = task.loop, task.tile
     assert loop is not None
-    starts, ends = map(_numbers, (loop.starts, loop.ends))
-    counts = [-(-(end - start) // extent) for start, end, extent in zip(starts, ends, tile, strict=True)]
     own = [s for s in task.body.statements if is_index_of(s, loop)]
     rest = Block([s for s in task.body.statements if s not in own])
     task.body.statements[:] = own
@@ -214,31 +205,16 @@ def _stage(kernel: Kernel, task: Task, found: dict[Array, Offsets], comments: bo
         _load(builder, task, array, tiles[array], offsets, firsts, thread, comments)
     builder.add(Barrier("block"))
     _read(rest, found, tiles, loop, within)
-    limits = [
-        builder.op("lt", indices[axis], builder.again(loop.ends[axis]))
-        for axis in range(len(tile)) if starts[axis] + counts[axis] * tile[axis] != ends[axis]
-    ]  # fmt: skip
-    condition = builder.all_of(limits)
+    condition = within_limits(builder, limits(loop, tile), dict(enumerate(indices)))
     if condition is None:
         task.body.statements += rest.statements
     else:
         builder.add(If(condition, rest))
-    for axis, count in enumerate(counts):
-        if starts[axis] + count * tile[axis] != ends[axis]:
-            loop.ends[axis] = Const(starts[axis] + count * tile[axis], type=i32, location=loop.location)
-            task.prologue.statements.append(loop.ends[axis])
-    outer = [IndexComponent(axis, count, tile[axis], 0) for axis, count in enumerate(counts)]
-    inner = [IndexComponent(axis, extent, 1, 0) for axis, extent in enumerate(tile)]
-    loop.order = tuple(component for component in (*outer, *inner) if component.extent > 1) or tuple(inner)
-    loop.grid_stride = False
+    run_in_tiles(task, tile)
 
 
 def _names(loop: RangeFor) -> list[str]:
     return loop.names if len(loop.names) == len(loop.starts) else [f"{axis}" for axis in range(len(loop.starts))]
-
-
-def _numbers(bounds: list[Statement]) -> list[int]:
-    return [int(bound.value) for bound in bounds if isinstance(bound, Const)]
 
 
 def _part(builder: Builder, number: Statement, extents: tuple[int, ...] | list[int], axis: int) -> Statement:

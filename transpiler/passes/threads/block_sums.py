@@ -18,9 +18,9 @@ from ...ir.statements import RECORDS, Array, AtomicOp, Const, GlobalPtr, Operati
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, element_of, f32, i32, u32
 from ...options import CompileOptions
-from ..analysis.queries import is_index_of
+from ..analysis.queries import is_index_of, trip_count
 from ..context import PassContext
-from .private_sums import is_short, scattered, trip_count
+from .private_sums import is_short, scattered
 
 FEWEST_ITERATIONS, MANY_ITERATIONS = 1 << 14, 1 << 18
 """Of a loop that is worth copies, if their number is known: fewer keep no GPU busy. Of one worth larger copies."""

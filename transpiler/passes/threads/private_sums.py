@@ -19,10 +19,11 @@ from math import prod
 from ...ir.functions import calls, reachable
 from ...ir.nodes import Block, Effect, Remark, Statement, blocks, count_uses, operands, walk
 from ...ir.ops import ATOMIC_OPS
-from ...ir.statements import Array, AtomicOp, Const, GlobalPtr, MatrixPtr, RangeFor, Temporary, base_pointer
+from ...ir.statements import Array, AtomicOp, GlobalPtr, MatrixPtr, RangeFor, Temporary, base_pointer
 from ...ir.tasks import SUMS_PADDING, Kernel, PrivateSums, Task
 from ...ir.threads import depends_on_block
 from ...ir.types import Scalar, Tensor, count_scalars, element_of, f32, f64, i32, i64, u32, u64
+from ..analysis.queries import trip_count
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 
@@ -132,16 +133,6 @@ def _repeated(block: Block, wanted: set[AtomicOp]) -> Iterator[int]:
         times = (trip_count(statement) or 1) if isinstance(statement, RangeFor) else 1
         for inner in blocks(statement):
             yield from (times * count for count in _repeated(inner, wanted))
-
-
-def trip_count(loop: RangeFor) -> int | None:
-    """Return the number of all iterations, None if it is not constant."""
-    count = 1
-    for start, end, step in zip(loop.starts, loop.ends, loop.steps, strict=True):
-        if not (isinstance(start, Const) and isinstance(end, Const) and isinstance(step, Const)):
-            return None
-        count *= len(range(int(start.value), int(end.value), int(step.value)))
-    return count
 
 
 def _make_plain(kernel: Kernel, plain: set[Statement], context: PassContext) -> None:

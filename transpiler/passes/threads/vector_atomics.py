@@ -121,7 +121,9 @@ def _cells(block: Block, used: dict[Statement, int], copied: Collection[Array]) 
             continue
         found = None
         if isinstance(statement, AtomicOp) and statement not in used and statement.op in SUMS and statement.type == f32:
-            found = _address(statement.pointer, copied)
+            found = _address(statement.pointer)
+        if found is not None and found[0][0] in copied:
+            found = None
         key, offset, alignment = found or (None, 0, 1)
         if key != current or offset in cell.additions:
             yield cell
@@ -134,7 +136,7 @@ def _cells(block: Block, used: dict[Statement, int], copied: Collection[Array]) 
     yield cell
 
 
-def _address(pointer: Statement, copied: Collection[Array]) -> tuple[Key, int, int] | None:
+def _address(pointer: Statement) -> tuple[Key, int, int] | None:
     """Return what tells a cell from others, the offset of the target in it, and the alignment of the cell [bytes]."""
     offset = 0
     while isinstance(pointer, (MatrixPtr, StructPtr)):
@@ -152,7 +154,7 @@ def _address(pointer: Statement, copied: Collection[Array]) -> tuple[Key, int, i
     if not isinstance(pointer, GlobalPtr) or pointer.cell is not None:
         return None
     array, place = pointer.array, pointer.array.place
-    if array.is_shared or array.clamped or array.node is not None or array in copied:
+    if array.is_shared or array.clamped or array.node is not None:
         return None
     where = tuple(index.value if isinstance(index, Const) else index for index in pointer.indices)
     if not _has_known_address(array):
