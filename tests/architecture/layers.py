@@ -37,6 +37,7 @@ transpiler/passes/analysis
 transpiler/passes/tasks
 transpiler/passes/checks
 transpiler/passes/sparse
+transpiler/passes/tiles
 transpiler/passes/threads
 transpiler/passes/control
 transpiler/passes/derivatives

@@ -95,10 +95,7 @@ from .tasks.merge_serial import merge_serial
 from .tasks.narrow_loops import narrow_loops
 from .tasks.offload import offload
 from .tasks.ordered_loops import ordered_loops
-from .tasks.transposed_tiles import transposed_tiles
-from .threads.block_local import block_local
 from .threads.block_sums import block_sums
-from .threads.block_tiles import block_tiles
 from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
 from .threads.demote_atomics import demote_atomics
@@ -112,6 +109,9 @@ from .threads.split_threads import split_threads
 from .threads.unroll_reductions import unroll_reductions
 from .threads.vector_atomics import vector_atomics
 from .threads.vector_lanes import vector_lanes
+from .tiles.block_local import block_local
+from .tiles.block_tiles import block_tiles
+from .tiles.transposed_tiles import transposed_tiles
 
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
 

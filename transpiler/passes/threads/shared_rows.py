@@ -55,7 +55,7 @@ from ...ir.types import Scalar, i32
 from ...options import MAX_ITERATIONS
 from ..analysis.queries import is_index_of
 from ..context import PassContext
-from .block_tiles import may_synchronize
+from ..tiles.block_tiles import may_synchronize
 from .overlap_loads import is_plain_field
 from .rows_of_sums import make_rows
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.transpiler.passes.tasks import transposed_tiles as tiles
+from shadesmith.transpiler.passes.tiles import transposed_tiles as tiles
 
 SHAPES = [(256, 256), (257, 263), (300, 219), (65536, 1), (31, 2115), (2115, 31)]
 

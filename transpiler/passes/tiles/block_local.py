@@ -41,8 +41,8 @@ from ..analysis.aliasing import written_objects
 from ..analysis.queries import is_index_of
 from ..context import PassContext
 from ..rewrite import Rewriter
-from ..tasks.tiles import fits_tiles, limits, may_have_tiles, run_in_tiles, within_limits
 from .block_tiles import may_synchronize
+from .tiled_loops import fits_tiles, limits, may_have_tiles, run_in_tiles, within_limits
 
 BLOCK = 256
 """Threads of a block, unless the program says: a tile of 8 x 32 has few neighbours."""

@@ -23,7 +23,7 @@ from ...ir.types import i32
 from ...options import CompileOptions
 from ..analysis.queries import is_index_of, trip_count
 from ..context import PassContext
-from .tiles import fits_tiles, limits, may_have_tiles, run_in_tiles, within_limits
+from .tiled_loops import fits_tiles, limits, may_have_tiles, run_in_tiles, within_limits
 
 LONG, SHORT = 32, 8
 """Iterations of a tile along the other axis and along the last one: 8 floats are the 32 bytes of an access."""
