@@ -286,6 +286,12 @@ def constant_iterations(task: Task) -> int | None:
 
 
 def has_full_blocks(task: Task) -> bool:
-    """Return whether each thread of each block has an iteration."""
-    iterations = constant_iterations(task)
-    return iterations is not None and iterations % task.block_dim == 0
+    """Return whether each thread of each block has an iteration: along the last axes there are whole blocks."""
+    iterations, loop = 1, task.loop
+    for start, end, step in zip(*(reversed(bounds) for bounds in (loop.starts, loop.ends, loop.steps))) if loop else ():
+        if not (isinstance(start, Const) and isinstance(end, Const) and isinstance(step, Const)):
+            return False
+        iterations *= len(range(int(start.value), int(end.value), int(step.value)))
+        if iterations % task.block_dim == 0:
+            return True
+    return False

@@ -111,6 +111,7 @@ from .threads.vector_atomics import vector_atomics
 from .threads.vector_lanes import vector_lanes
 from .tiles.block_local import block_local
 from .tiles.block_tiles import block_tiles
+from .tiles.register_tiles import register_tiles
 from .tiles.transposed_tiles import transposed_tiles
 
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
@@ -172,6 +173,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     private_sums: (AtomicOp,),
     block_sums: (AtomicOp,),
     block_tiles: (RangeFor,),
+    register_tiles: (RangeFor,),
     shared_rows: (LocalStore, AtomicOp),
     vector_atomics: (AtomicOp,),
     whole_atomics: (MatrixElement,),
@@ -261,6 +263,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array
         block_sums,  # after `reduce_atomics`, likewise
         block_local,  # after `reduce_atomics`: an entry with reductions has no barriers in its iterations
+        register_tiles,  # after these: an entry with reductions has no barriers in its iterations
         block_tiles,  # after these: an entry with reductions or copies has no barriers in its iterations
         shared_rows,  # after `block_tiles`: it adds no loop, and a row of a tile is none
         transposed_tiles,  # after these, whose loops have an order or share rows

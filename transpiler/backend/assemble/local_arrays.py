@@ -13,7 +13,7 @@ from collections import Counter
 
 from ...ir.functions import Call
 from ...ir.nodes import Block, Statement, count_uses, operands, walk
-from ...ir.statements import Alloca, LocalStore, MatrixInit, MatrixPtr
+from ...ir.statements import Alloca, Const, LocalStore, MatrixInit, MatrixPtr
 from ...ir.types import Tensor
 from ..languages.common.language import Language
 from ..languages.common.tensors import is_short_vector
@@ -22,14 +22,16 @@ from ..print.repetition import is_zero
 
 
 def local_arrays(block: Block, placement: Placement, language: Language) -> frozenset[Alloca]:
-    """Return the variables that are arrays: matrices and long vectors of which no statement takes the whole.
+    """Return the variables that are arrays: matrices, long vectors, and short ones with an element at a computed index,
+    of which no statement takes the whole.
 
     They start with zeros, by a store too, whose value `placement` then leaves out.
     """
     if not language.has_braces:
         return frozenset()
     statements = list(walk(block))
-    found = {s for s in statements if s.__class__ is Alloca and _may_be_array(s)}
+    computed = {s.origin for s in statements if isinstance(s, MatrixPtr) and not _has_constant_indices(s)}
+    found = {s for s in statements if s.__class__ is Alloca and _may_be_array(s, s in computed)}
     if not found:
         return frozenset()  # most
     zeros: dict[Alloca, Statement] = {}
@@ -54,6 +56,11 @@ def local_arrays(block: Block, placement: Placement, language: Language) -> froz
     return frozenset(found)
 
 
-def _may_be_array(variable: Alloca) -> bool:
+def _may_be_array(variable: Alloca, is_computed: bool) -> bool:
+    """is_computed: an element of it is at an index that is no number."""
     kind = variable.type
-    return isinstance(kind, Tensor) and not is_short_vector(kind) and not variable.per_thread
+    return isinstance(kind, Tensor) and (is_computed or not is_short_vector(kind)) and not variable.per_thread
+
+
+def _has_constant_indices(pointer: MatrixPtr) -> bool:
+    return all(isinstance(index, Const) for index in pointer.indices)
