@@ -85,12 +85,16 @@ def specialize(
 
     Raises: TaichiRuntimeTypeError naming the parameter, the accepted types and the given value.
     """
+    options = options_of(definition, options)
+    arguments, argument_kinds = classify(definition, values, options)
+    return Request(Specialization(definition, arguments, options, capabilities), argument_kinds)
+
+
+def options_of(definition: KernelDefinition, options: CompileOptions) -> CompileOptions:
+    """Return the options of a kernel: those of its session, but for what it has of its own."""
     if definition.fast_math is not None:
         options = replace(options, fast_math=definition.fast_math)
-    arguments, argument_kinds = classify(definition, values, options)
-    if definition.passes:
-        options = _passes().with_passes(options, definition.passes)
-    return Request(Specialization(definition, arguments, options, capabilities), argument_kinds)
+    return _passes().with_passes(options, definition.passes) if definition.passes else options
 
 
 def compile_source(

@@ -15,7 +15,7 @@ SEED = 7
 def stencil() -> tuple[Any, tuple[Any, ...]]:
     """Return a step of Jacobi's method on a grid of 67 x 45."""
 
-    @ti.kernel
+    @ti.kernel(passes=["-narrow_loops"])  # whose lines are not those of the edits
     def jacobi(a: ti.types.ndarray(ti.f32, 2), b: ti.types.ndarray(ti.f32, 2), w: ti.f32):
         n, m = a.shape[0], a.shape[1]
         for i, j in a:
@@ -30,7 +30,7 @@ def stencil() -> tuple[Any, tuple[Any, ...]]:
 def product() -> tuple[Any, tuple[Any, ...]]:
     """Return the product of a 33 x 40 and a 40 x 21 matrix, which was computed before."""
 
-    @ti.kernel(passes=["-lane_loops", "-row_lanes"])  # whose lines are not those of the edits
+    @ti.kernel(passes=["-lane_loops", "-row_lanes", "-register_tiles"])  # whose lines are not those of the edits
     def multiply(a: ti.types.ndarray(ti.f32, 2), b: ti.types.ndarray(ti.f32, 2), c: ti.types.ndarray(ti.f32, 2)):
         for i, j in c:
             s = 0.0

@@ -22,6 +22,7 @@ from ....transpiler.lang.annotations import ndarray
 from ....transpiler.passes import PassContext, run
 from ....transpiler.passes.analysis.work import Work, work_of
 from ...arrays.ndarray import ScalarNdarray
+from ...cache.compiler import options_of
 from ...devices.target_tools import tools_of
 from ...launch.kernel import kernel
 from ...launch.launch_times import LaunchTime, profile_of
@@ -233,13 +234,14 @@ def final_kernel(instance: Instance) -> Kernel:
     """Return the kernel of an instance after all passes."""
     session = instance.session
     arguments = tuple(map(_with_value, instance.arguments))
-    specialization = Specialization(instance.definition, arguments, session.options, session.device.capabilities)
+    options = options_of(instance.definition, session.options)
+    specialization = Specialization(instance.definition, arguments, options, session.device.capabilities)
     return _final(session, specialization)
 
 
 def _final(session: Session, specialization: Specialization) -> Kernel:
     found: Any = build(specialization).kernel
-    run(found, PassContext(session.options, session.device.capabilities))
+    run(found, PassContext(specialization.options, session.device.capabilities))
     kernel_: Kernel = found
     return kernel_
 

@@ -101,7 +101,7 @@ def test_neighbouring_rows(target: str, for_few: None, n: int) -> None:
     assert np.array_equal(c.to_numpy(), z)
 
 
-@ti.kernel
+@ti.kernel(passes=["-register_tiles"])
 def of_given(a: Grid, b: Grid, c: Grid):
     for i, j in c:
         s = 0.25
@@ -132,7 +132,7 @@ def test_products_of_ndarrays_of_any_size(target: str, monkeypatch, most: int) -
 def test_bounds_that_the_launch_knows(target: str, monkeypatch, most: int) -> None:
     monkeypatch.setattr(MODULE, "FEW", most)
 
-    @ti.kernel
+    @ti.kernel(passes=["-register_tiles"])
     def part(a: Grid, b: Grid, c: Grid, rows: ti.i32, last: ti.i32):
         for n, i, j in ti.ndrange((1, 3), rows, (2, last)):
             s = c[n * rows + i, j]

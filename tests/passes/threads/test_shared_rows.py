@@ -216,7 +216,7 @@ def test_threads_of_a_row():
     """A thread has four elements of a row or more, and a row a warp at most; columns are read together already."""
     ti.init(arch=ti.python, log_level=ti.ERROR)
 
-    @ti.kernel
+    @ti.kernel(passes=["-register_tiles"])
     def product(transposed: ti.template(), a: ti.template(), b: ti.template(), c: ti.template()):
         for i, j in c:
             s = 0.0

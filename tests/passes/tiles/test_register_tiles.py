@@ -13,7 +13,7 @@ import pytest
 import shadesmith as ti
 
 Grid = ti.types.ndarray(ti.f32, 2)
-MODULE = sys.modules["shadesmith.transpiler.passes.tiles.register_tiles"]
+MODULE = sys.modules["shadesmith.transpiler.passes.tiles.register_plan"]
 NOTE = "(register_tiles)"
 
 

@@ -26,7 +26,6 @@ Few iterations keep a thread each. How many there are over ndarrays only the lau
 from __future__ import annotations
 
 from dataclasses import field
-from functools import reduce
 from math import prod
 
 from ...ir.builder import Builder
@@ -50,10 +49,11 @@ from ...ir.statements import (
     repeats,
 )
 from ...ir.tasks import Kernel, Task
-from ...ir.types import Scalar, Tensor, i32, u32
+from ...ir.types import Scalar, Tensor, i32
 from ...lazy_dataclasses import dataclass
 from ..context import PassContext
 from ..threads.vector_lanes import ELEMENTWISE, INTEGER, varying_values
+from ..tiles.tiled_loops import has_at_least
 
 ROWS = 4
 FEW = 1 << 20
@@ -232,7 +232,7 @@ def _join_rows(task: Task, plan: Plan, comments: bool) -> None:
     before = Builder(task.prologue, loop.location)
     rows: Statement = before.const(ROWS)
     if not plan.is_certain:
-        rows = before.op("select", _has_many(before, plan), rows, before.const(1))
+        rows = before.op("select", has_at_least(before, loop, FEW), rows, before.const(1))
         rows.hint = "rows"
     loop.steps[plan.axis] = rows
     task.lanes = ROWS
@@ -255,17 +255,6 @@ def _join_rows(task: Task, plan: Plan, comments: bool) -> None:
     builder.add(If(is_whole, joined, rest))
     with builder.into(rest):
         _add_rest(builder, plan, single, rows)
-
-
-def _has_many(builder: Builder, plan: Plan) -> Statement:
-    """Return whether a loop has many iterations. It counts without a sign, so that the host's count wraps likewise."""
-    loop = plan.loop
-    factors = []
-    for start, end in zip(loop.starts, loop.ends, strict=True):
-        last = builder.cast(builder.again(end), u32)
-        factors.append(last if is_const(start, 0) else builder.op("sub", last, builder.cast(builder.again(start), u32)))
-    count = reduce(lambda a, b: builder.op("mul", a, b), factors)
-    return builder.op("ge", count, builder.const(FEW, u32))
 
 
 def _row(builder: Builder, plan: Plan, by: int) -> Statement:

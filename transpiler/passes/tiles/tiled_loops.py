@@ -10,6 +10,7 @@ In: a loop with constant bounds, and the extents of a tile, one for each axis. E
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from math import prod
 
 from ...ir.builder import Builder
@@ -17,10 +18,21 @@ from ...ir.nodes import Statement
 from ...ir.snodes import IndexComponent
 from ...ir.statements import Const, RangeFor, is_const
 from ...ir.tasks import Task
-from ...ir.types import i32
+from ...ir.types import i32, u32
 
 MOST_ITERATIONS = 2**31 - 1
 """Of a parallel loop."""
+
+
+def has_at_least(builder: Builder, loop: RangeFor, count: int) -> Statement:
+    """Return whether a loop has so many iterations. They are counted without a sign, so that the host's count wraps
+    likewise."""
+    factors = []
+    for start, end in zip(loop.starts, loop.ends, strict=True):
+        last = builder.cast(builder.again(end), u32)
+        factors.append(last if is_const(start, 0) else builder.op("sub", last, builder.cast(builder.again(start), u32)))
+    total = reduce(lambda a, b: builder.op("mul", a, b), factors)
+    return builder.op("ge", total, builder.const(count, u32))
 
 
 def may_have_tiles(loop: RangeFor) -> bool:
