@@ -104,9 +104,9 @@ def test_loops_weigh_accesses(kernel_of: Any) -> None:
         for count in (4, 64, 4096, "m")
     ]
     assert seen == [True, True, False, True]
-    assert "[32 + 1]" in kernel_of(ROW, f"{columns}\n{rows.format(256)}").source(1, arch=ti.cuda)
-    static = "for p, q in ti.static(ti.ndrange(4, 1024)):\n    b[i] += tile[p, t % 32]"
-    assert "[32 + 1]" in kernel_of(ROW, f"{COLUMN}\n{static}").source(1, arch=ti.cuda)  # four loads
+    assert "[32 + " in kernel_of(ROW, f"{columns}\n{rows.format(256)}").source(1, arch=ti.cuda)
+    static = "for p, q in ti.static(ti.ndrange(4, 64)):\n    b[i] += tile[p, t % 32]"
+    assert "[32 + " in kernel_of(ROW, f"{COLUMN}\n{static}").source(1, arch=ti.cuda)  # four loads
 
 
 def test_threads_that_skip_an_access_are_not_counted(kernel_of: Any) -> None:
@@ -122,6 +122,9 @@ def test_memory_of_a_block_is_enough(kernel_of: Any) -> None:
     for rows, is_padded in ((largest, False), (largest - 16, True)):
         source = kernel_of(ROW, COLUMN, (rows, 32)).source(1, arch=ti.cuda)
         assert f" tile[{rows}][32{' + 1' if is_padded else ''}];" in source
+    both = f"other = ti.simt.block.SharedArray(({largest}, 32), ti.f32)\nother[t % 32, 0] = a[i]\n{ROW}"
+    with pytest.raises(ti.TaichiCompilationError, match="take 53,248 bytes"):
+        kernel_of(both, f"{COLUMN} + other[t % 32, 1]").source(1, arch=ti.cuda)
 
 
 def test_it_can_be_left_out_and_is_in_the_ir(kernel_of: Any) -> None:
@@ -236,6 +239,30 @@ def test_atomic_operations_on_columns(target: str) -> None:
     assert "tile[32][32 + 1];" in add.source(arch=ti.cuda)
     add()
     assert sums.to_numpy().tolist() == [7 + 8 + t + t + 32 for t in range(32)]
+
+
+def test_an_index_in_the_padding_is_out_of_bounds(target: str) -> None:
+    ti.init(arch=getattr(ti, target), debug=True, log_level=ti.WARN)
+    x = ti.field(ti.i32, 64)
+
+    @ti.kernel
+    def run(shift: ti.i32):
+        ti.loop_config(block_dim=64)
+        for i in x:
+            tile = ti.simt.block.SharedArray((32, 32), ti.i32)
+            t = ti.simt.block.thread_idx()
+            tile[t % 32, t // 32 + shift] = t
+            ti.simt.block.sync()
+            x[i] = tile[t % 32, t // 32 + shift]
+
+    assert "tile[32][32 + 1];" in run.source(0, arch=ti.cuda)
+    run(30)
+    assert x.to_numpy().tolist() == list(range(64))
+    with pytest.raises(
+        ti.TaichiAssertionError, match=r"shared array \(tile\) of size \(32, 32\) with indices \(\d+, 32"
+    ):
+        run(31)
+        ti.sync()
 
 
 # --- what is counted --------------------------------------------------------------------------------------------------

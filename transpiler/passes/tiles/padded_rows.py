@@ -52,7 +52,7 @@ def padded_rows(kernel: Kernel, context: PassContext) -> bool:
     changed = False
     for task in kernel.tasks if candidates else ():
         arrays = _shared_arrays(task)
-        free = min(capabilities.max_shared_bytes, MOST_BYTES) - sum(map(shared_size_bytes, arrays))
+        free = max(0, min(capabilities.max_shared_bytes, MOST_BYTES) - sum(map(shared_size_bytes, arrays)))
         accesses = _accesses_of(task, candidates) if candidates.intersection(arrays) else {}
         for array, own in accesses.items():
             rows = prod((array.shape or ())[:-1]) * array.element.size_bytes
@@ -81,7 +81,8 @@ def _has_block_size(origin: Origin | None) -> bool:
 class _Access:
     """The threads' accesses to one array by one statement.
 
-    rows, columns: by thread. active: the threads that run the statement. weight: how often it runs.
+    rows, columns: by thread, less those of the first one, which change no conflict. active: the threads that run the
+    statement. weight: how often it runs.
     """
 
     rows: NDArray[Any]
@@ -96,19 +97,23 @@ def _shared_arrays(task: Task) -> list[Array]:
 
 
 def _accesses_of(task: Task, arrays: set[Array]) -> dict[Array, list[_Access]]:
-    """Return the accesses to some arrays whose indices are known."""
+    """Return the accesses to some arrays whose indices are known; those at a distance from each other are one."""
     values = ThreadValues(task)
-    found: dict[Array, list[_Access]] = {}
+    found: dict[Array, dict[bytes, _Access]] = {}
     everyone = np.ones(len(values.threads), np.bool_)
     for pointer, active, weight in _weighted(task.body, values, everyone, _Loops()):
         indices = [values.of(index) for index in pointer.indices] if pointer.array in arrays else [None]
         known = [index.values.astype(np.int64) for index in indices if index is not None]
-        if len(known) == len(indices):
-            rows = known[0]
-            for index, extent in zip(known[1:-1], (pointer.array.shape or ())[1:-1], strict=True):
-                rows = rows * extent + index
-            found.setdefault(pointer.array, []).append(_Access(rows, known[-1], active, weight))
-    return found
+        if len(known) < len(indices):
+            continue
+        rows, columns = known[0], known[-1] - known[-1][0]
+        for index, extent in zip(known[1:-1], (pointer.array.shape or ())[1:-1], strict=True):
+            rows = rows * extent + index
+        rows = rows - rows[0]
+        key = b"".join(part.tobytes() for part in (rows, columns, active))
+        own = found.setdefault(pointer.array, {})
+        own[key] = _Access(rows, columns, active, weight + (own[key].weight if key in own else 0))
+    return {array: list(own.values()) for array, own in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +137,14 @@ class _Loops:
 
 def _depends(value: Statement, loop: RangeFor, axis: int) -> bool:
     """Return whether a value may be another one for each index of a loop along an axis."""
-    if is_index_of(value, loop):
-        return value.axis == axis
-    return value.EFFECT != 0 or any(_depends(operand, loop, axis) for operand in operands(value))
+    pending, seen = [value], {value}
+    while pending:
+        one = pending.pop()
+        if is_index_of(one, loop) and one.axis == axis or one.EFFECT:
+            return True
+        pending += [operand for operand in operands(one) if operand not in seen]
+        seen.update(pending)
+    return False
 
 
 def _weighted(
@@ -191,7 +201,7 @@ def _best(array: Array, accesses: list[_Access], paddings: list[int]) -> int:
     assert array.shape is not None
     size, extent = array.element.size_bytes, array.shape[-1]
     cost = {padding: _cycles(accesses, extent + padding, size) for padding in paddings}
-    least = min(cost.values(), default=0.0)
+    least = min(cost.values())
     near = [padding for padding in cost if cost[padding] <= least * FOR_ALIGNMENT]
     aligned = [padding for padding in near if (extent + padding) * size % ALIGNED_BYTES == 0]
     best = min(aligned or cost, key=lambda padding: cost[padding])

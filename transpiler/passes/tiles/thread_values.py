@@ -29,6 +29,8 @@ MOST_WARPS = 4
 """Warps of a block whose threads are looked at, at equal distances."""
 SUMS = frozenset({"add", "sub", "bit_or", "bit_xor"})
 """Operations to which a number that counts as 0 contributes nothing."""
+OF_ARRAYS = SUMS | {"mul", "bit_and", "lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_not"}
+"""Operations whose meaning applies to arrays too, which is faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,8 @@ class ThreadValues:
                 return None
         is_exact = all(one.is_exact for one in known)
         meaning, dtype = OPS[value.op].meaning, _dtype(value.type)
+        if value.op in OF_ARRAYS:
+            return Numbers(meaning(*(one.values for one in known)).astype(dtype), is_exact)
         numbers = zip(*(one.values for one in known), strict=True)
         return Numbers(np.array([meaning(*each) for each in numbers], dtype), is_exact)
 
