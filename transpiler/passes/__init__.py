@@ -207,7 +207,6 @@ ADDED: dict[Pass, frozenset[object]] = {
     dead_code: frozenset(),
     simplify: frozenset({Operation, Cast, Const, MatrixInit, Scalar, "add", "sub", "mul", *NEGATED.values()}),
     lower: frozenset(),
-    padded_rows: frozenset(),
     struct_for: frozenset({RangeFor, Const, ArrayShape}),
     ranges: frozenset({Const, Operation, "plain_div", "plain_mod", "sar", "bit_and"}),
 }
