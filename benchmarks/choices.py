@@ -340,6 +340,7 @@ ROWS = (
     Row("histogram f32, 256 bins", histogram(ti.f32, 256), "block_sums", tolerance=1.0),
     Row("histogram f32, 16 bins", histogram(ti.f32, 16), "block_sums", tolerance=1.0),
     Row("n-body", bodies, "block_tiles", tolerance=1e-4),
+    Row("product in tiles", program("sgemm"), "padded_rows", tolerance=1e-4),
     Row("scatter, one cell", scatter(True), "vector_atomics", ("cuda",), 1e-4),
     Row("scatter, two fields", scatter(False), "vector_atomics", ("cuda",), 1e-4),
     Row("mpm88", program("mpm88"), "vector_atomics", ("cuda",), 1.0),

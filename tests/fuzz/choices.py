@@ -410,7 +410,8 @@ def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None
     """Let passes take loops that are too short to be worth it. change: of a module, a name and its value."""
     from shadesmith.transpiler.passes.control import row_lanes
     from shadesmith.transpiler.passes.target import whole_rows, widenable
-    from shadesmith.transpiler.passes.threads import block_sums, block_tiles, rows_of_sums
+    from shadesmith.transpiler.passes.threads import block_sums, rows_of_sums
+    from shadesmith.transpiler.passes.tiles import block_tiles
 
     change(widenable, "FEW", 1)
     change(whole_rows, "ADDED", 1)

@@ -263,6 +263,44 @@ def counts(one: Any) -> list[str]:
     return ["for i in c:", *indented([*lines, "c[i] = t", "b[i] = u"])]
 
 
+def shared(one: Any) -> list[str]:
+    """Arrays in shared memory whose rows and columns threads access: `padded_rows`."""
+    kind, block = one.one("f32", "i32", "u32", "i64", "f64"), one.one(32, 64, 128, 256)
+    rows, row = one.one((32, 32), (16, 64), (8, 32), (16, 16), (5, 33), (64, 8))
+    one.array("a", kind, (rows * row,), True)
+    one.array("b", kind, (block * one.random.randint(1, 3),), True)
+    one.numbers["m"] = one.random.randint(0, 9)
+
+    def index(extent: int) -> str:
+        thread = one.one(
+            "t", "t", f"t // {extent}", f"t // {one.one(2, 4, 8, 16)}", f"t * {one.one(2, 3, 4)}", "(t ^ 5)"
+        )
+        return f"({thread}{one.one('', '', ' + k', ' + m', ' + k * m')}) % {extent}"
+
+    target = one.one(f"e // {row}, e % {row}", f"e % {rows}, e // {rows}", f"e % {rows}, e // {rows}")
+    load = one.one(f"s += tile[{index(rows)}, {index(row)}]", f"s = ti.max(s, tile[{index(rows)}, {index(row)}] - s)")
+    length = one.one("4", "m", "16")
+    loop = f"for k in {one.one(f'range({length})', 'ti.static(range(4))')}:"
+    return [
+        f"ti.loop_config(block_dim={block})",
+        "for i in b:",
+        *indented(
+            [
+                f"tile = ti.simt.block.SharedArray(({rows}, {row}), ti.{kind})",
+                "t = ti.simt.block.thread_idx()",
+                f"for e in range(t, {rows * row}, {block}):",
+                f"    tile[{target}] = a[e]",
+                "ti.simt.block.sync()",
+                "s = b[i]",
+                loop,
+                f"    {load}",
+                "b[i] = s",
+            ]
+        ),
+    ]
+
+
 FAMILIES = {
-    "counts": counts, "sums": sums, "products": products, "whiles": whiles, "elements": elements, "recurrences": recurrences,
+    "shared": shared, "counts": counts, "sums": sums, "products": products, "whiles": whiles, "elements": elements,
+    "recurrences": recurrences,
 }  # fmt: skip

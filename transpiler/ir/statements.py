@@ -1,7 +1,6 @@
 """The statements of the IR, one dataclass each, with Taichi's names where Taichi has the concept.
 
-Pointers (`Alloca`, `GlobalPtr`, `GlobalTemporary`, `MatrixPtr`, `StructPtr`) are values whose `type` is that of what
-they point to.
+Pointers (`Alloca`, `GlobalPtr`, `GlobalTemporary`, `MatrixPtr`, `StructPtr`) have the `type` of what they point to.
 Conventions that every pass and printer may rely on:
 
 - an operand is defined in an enclosing block, before the statement that reads it;
@@ -36,11 +35,11 @@ class Array:
         binding: index among the kernel's arrays; shared arrays are counted separately.
         shape: constant extents of a field; None for an ndarray, whose extents come with each launch.
         extents: of a shared array, what its extents are made of, None for a number without a name; () if none has one.
+        padding: of a shared array, elements after each row, which nothing accesses (`padded_rows`).
         parameter: position in the kernel's signature, None for a field.
         may_alias: whether another array of the kernel may share its memory (ndarrays may, fields do not).
         is_shared: it is memory of one block of threads, which is in no signature.
-        place: the place node of a field that shares a tree with others or has another memory order; None: row-major
-            in its own memory.
+        place: the place node of a field in a tree with others or in another memory order; None: row-major by itself.
         offset: the first index along each axis, () if all are 0.
         strided: the distance of elements along each axis comes with the launch too, as for a transposed array.
         clamped: an index out of bounds means the nearest index in bounds.
@@ -80,6 +79,7 @@ class Array:
     packing: Packing | None = None
     words: Array | None = None
     extents: tuple[Origin | None, ...] = ()
+    padding: int = 0
 
 
 @dataclass(eq=False, slots=True)

@@ -103,6 +103,7 @@ def _array(array: Array) -> str:
     extents = "_" * array.ndim if array.shape is None else array.shape
     kind = array.role or ("array" if array.is_shared else "field" if array.parameter is None else "ndarray")
     flags = f"{', strided' if array.strided else ''}{', clamped' if array.clamped else ''}"
+    flags += f", rows + {array.padding}" if array.padding else ""
     return f"{kind}[{array.element}, ({', '.join(map(str, extents))}){flags}]"
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import reduce
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from ..lazy_dataclasses import dataclass
 from .nodes import Block, Effect, Statement
 from .ops import ATOMIC_OPS, OPS
-from .statements import Alloca, Const
+from .statements import Alloca, Array, Const
 from .tasks import Task
 from .types import SCALAR_OF_NUMPY, Scalar, Type, i32, u1, u32
 
@@ -271,6 +272,12 @@ def waits(statement: Statement, scope: str) -> bool:
     if isinstance(statement, Barrier):
         return statement.scope == scope and not statement.memory_only
     return isinstance(statement, Collective) and COLLECTIVES[statement.op].scope == scope
+
+
+def shared_size_bytes(array: Array) -> int:
+    """Return the size of a shared array, with what its rows are padded by."""
+    *outer, row = array.shape or (1,)
+    return array.element.size_bytes * prod(outer) * (row + array.padding)
 
 
 def constant_iterations(task: Task) -> int | None:

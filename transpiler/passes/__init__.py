@@ -111,6 +111,7 @@ from .threads.vector_atomics import vector_atomics
 from .threads.vector_lanes import vector_lanes
 from .tiles.block_local import block_local
 from .tiles.block_tiles import block_tiles
+from .tiles.padded_rows import padded_rows
 from .tiles.register_tiles import register_tiles
 from .tiles.transposed_tiles import transposed_tiles
 
@@ -269,6 +270,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         transposed_tiles,  # after these, whose loops have an order or share rows
         overlap_loads,  # after `block_sums`, whose loops overlap already
         blocks_in_order,  # after `overlap_loads`: its threads have several iterations, and stay together
+        padded_rows,  # after all passes that add shared arrays, and before `check_threads`, which adds up their sizes
         check_threads,  # after cleanup: a branch that is never taken does not make threads diverge
         clamp_indices,  # after `check_threads`, which finds the tasks whose threads synchronize
         split_threads,  # after `check_threads`, which refuses what cannot be split; control flow is simple by now

@@ -167,7 +167,7 @@ class TaskPrinter:
             arguments=arguments,
             block=e.block,
             shared=[
-                *declare_shared(e, _shared_arrays(e)),
+                *declare_shared(e, _shared_arrays(e), context.options.why_comments),
                 *(["shared bool is_last;"] if needs_flag else []),
                 *(sums.declarations if sums else ()),
             ],
@@ -254,7 +254,8 @@ class TaskPrinter:
         printer.block(block)
         leave_by_loop(printer, self.capabilities.branch_depth_limit)
         if self.language.has_pointers:
-            declared = declare_shared(printer.e, _shared_arrays(printer.e))
+            arrays = _shared_arrays(printer.e)
+            declared = declare_shared(printer.e, arrays, self.context.options.why_comments)
             printer.lines[:0] = [Line(0, line) for line in declared]
         return self._with_comments(printer.lines), names, printer
 

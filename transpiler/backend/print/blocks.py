@@ -39,6 +39,7 @@ from ...lazy_dataclasses import dataclass
 from ..languages.common.atomics import is_native, whole_key, whole_name
 from ..languages.common.collectives import ALL_LANES, collective_syntax, exchange_key, exchange_name
 from ..languages.common.helpers import known
+from ..languages.common.one_line import COLUMNS, INDENT
 from ..languages.common.syntax import atomic_syntax
 from ..languages.common.syntax_forms import ADD, ASSIGN, MULTIPLY, PRIMARY, Rendered
 from ..layout.accessors import cell_of, clamped, less_offset, strided
@@ -124,23 +125,33 @@ def _is_own(pointer: GlobalPtr, task: Task) -> bool:
     return loop is not None and axes == list(range(len(loop.starts)))
 
 
-def declare_shared(e: Expressions, arrays: list[Array]) -> list[str]:
+def declare_shared(e: Expressions, arrays: list[Array], explains: bool) -> list[str]:
     """Return the declarations of shared arrays: `shared float tile[64];`, in C a plain array.
 
     Its elements are zero there, so that a program that reads what no thread wrote gives the same numbers each time.
+    explains: a comment says why rows are padded.
     """
-    language = e.language
-    return [
-        f"{language.shared_qualifier}{e.name_of_type(array.element)} {e.layout.accessors.names[array]}"
-        f"{''.join(f'[{extent}]' for extent in shared_extents(e, array))}{language.shared_start};"
-        for array in arrays
-    ]
+    lines = []
+    for array in arrays:
+        name = f"{e.name_of_type(array.element)} {e.layout.accessors.names[array]}"
+        extents = "".join(f"[{extent}]" for extent in shared_extents(e, array))
+        line = f"{e.language.shared_qualifier}{name}{extents}{e.language.shared_start};"
+        lines += _with_reason(line, array) if explains and array.padding else [line]
+    return lines
 
 
 def shared_extents(e: Expressions, array: Array) -> list[str]:
     """Return the extents of a shared array, by the names of which they are made."""
     origins = array.extents or (None,) * array.ndim
-    return [e.of(Const(n, origin, type=i32)).source for n, origin in zip(array.shape or (), origins, strict=True)]
+    found = [e.of(Const(n, origin, type=i32)).source for n, origin in zip(array.shape or (), origins, strict=True)]
+    return [*found[:-1], f"{found[-1]} + {array.padding}"] if array.padding else found
+
+
+def _with_reason(line: str, array: Array) -> list[str]:
+    """Return the declaration of a shared array with a comment on its padding."""
+    comment = f"// {array.padding} more: threads access different banks (padded_rows)"
+    fits = len(INDENT) + len(line) + len(comment) + 2 <= COLUMNS
+    return [f"{line}  {comment}"] if fits else [comment, line]
 
 
 def block_parameters(block: BlockForm, count: str) -> list[tuple[str, str]]:

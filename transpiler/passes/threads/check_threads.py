@@ -10,8 +10,6 @@ the lane masks of CUDA are derived.
 
 from __future__ import annotations
 
-from math import prod
-
 from ...errors import SourceLocation, TaichiSyntaxError, UnsupportedError
 from ...ir.nodes import Block, Statement, blocks, walk
 from ...ir.statements import (
@@ -28,10 +26,10 @@ from ...ir.statements import (
     base_pointer,
 )
 from ...ir.tasks import Kernel, Task
-from ...ir.threads import Barrier, Collective, ThreadIndex, depends_on_block, waits
+from ...ir.threads import Barrier, Collective, ThreadIndex, depends_on_block, shared_size_bytes, waits
+from ..analysis.uniformity import Uniformity
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
-from .uniformity import Uniformity
 
 
 def check_threads(kernel: Kernel, context: PassContext) -> bool:
@@ -83,7 +81,7 @@ def _shared(access: GlobalLoad | GlobalStore | AtomicOp) -> Array | None:
 def _check_shared_size(task: Task, context: PassContext) -> None:
     arrays = {s.array: s.location for s in walk(task.body) if isinstance(s, GlobalPtr) and s.array.is_shared}
     ordered = sorted(arrays, key=lambda a: a.binding)
-    sizes = [(array.name, array.element.size_bytes * prod(array.shape or ())) for array in ordered]
+    sizes = [(array.name, shared_size_bytes(array)) for array in ordered]
     total, limit = sum(size for _, size in sizes), context.capabilities.max_shared_bytes
     if total > limit:
         listed = ", ".join(f"`{name}` {size:,}" for name, size in sizes)

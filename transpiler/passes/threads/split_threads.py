@@ -41,9 +41,9 @@ from ...ir.textures import TEXEL_READS
 from ...ir.threads import COLLECTIVES, Barrier, Collective, Exchange, ThreadFor, ThreadIndex, has_full_blocks, waits
 from ...ir.types import i32, u1
 from ..analysis.queries import ends_iteration, is_index_of
+from ..analysis.uniformity import Uniformity
 from ..context import PassContext
 from .carry_across_barriers import carry_across_barriers
-from .uniformity import Uniformity
 
 Waiting = tuple[str, ...]
 """The scopes at whose barriers a body is split."""

@@ -47,8 +47,6 @@ SHORT = 32
 """Iterations of the serial loop, and of each axis, that are too few."""
 MOST_STAGED = 4
 """Loads of the serial loop that go through shared memory."""
-PADDING = 4
-"""Numbers after each row of a tile, so that threads which store to a column use different banks."""
 
 
 @dataclass(eq=False, slots=True)
@@ -132,7 +130,7 @@ class Plan:
     def bytes(self) -> int:
         """The shared memory of a block."""
         numbers = sum(staged.load.type.size_bytes for staged in self.staged if isinstance(staged.load.type, Scalar))
-        return numbers * self.shape.depth * (self.shape.extent + PADDING)
+        return numbers * self.shape.depth * self.shape.extent
 
     @property
     def has_whole_tiles(self) -> bool:

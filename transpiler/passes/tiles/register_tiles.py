@@ -48,7 +48,7 @@ from ...options import CompileOptions
 from ..analysis.queries import is_index_of
 from ..context import PassContext
 from ..rewrite import Rewriter
-from .register_plan import ACROSS, FEWEST, PADDING, THREADS, TOGETHER, Plan, Staged, length_of, plan_of
+from .register_plan import ACROSS, FEWEST, THREADS, TOGETHER, Plan, Staged, length_of, plan_of
 from .tiled_loops import has_at_least
 
 
@@ -273,7 +273,7 @@ class _Tiling:
         name, names = f"{staged.pointer.array.name}_tile", {array.name for array in shared}
         while name in names:
             name += "_"
-        shape = (self.shape.depth, self.shape.extent + PADDING)
+        shape = (self.shape.depth, self.shape.extent)
         shared.append(Array(name, staged.pointer.array.element, 2, binding, shape=shape, is_shared=True))
         return shared[-1]
 

@@ -1,9 +1,9 @@
 """Uniformity analysis: which values are the same for all threads of a block, and which control flow is uniform.
 
-It is used by `check_threads` and `split_threads`. Uniform are constants, arguments, shapes, votes of a block, reads of
-arrays that the task does not write, reads of shared memory at a uniform index (the same value for all threads, if the
-program has no races), and results of operations on uniform values. A variable is varying if a varying value is stored
-to it, or any value under a varying condition. All other values are varying.
+It is used by `check_threads`, `split_threads` and `padded_rows`. Uniform are constants, arguments, shapes, votes of a
+block, reads of arrays that the task does not write, reads of shared memory at a uniform index (the same value for all
+threads, if the program has no races), and results of operations on uniform values. A variable is varying if a varying
+value is stored to it, or any value under a varying condition. All other values are varying.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from ...ir.statements import (
 from ...ir.tasks import Task
 from ...ir.textures import ImageLoad, ImageStore, TextureFetch, TextureSample
 from ...ir.threads import COLLECTIVES, Collective, ThreadFor, ThreadIndex
-from ..analysis.aliasing import MemoryObject, underlying_object, written_objects
-from ..analysis.queries import is_index_of
+from .aliasing import MemoryObject, underlying_object, written_objects
+from .queries import is_index_of
 
 
 class Uniformity:
