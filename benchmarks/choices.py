@@ -303,6 +303,23 @@ def scatter(in_cells: bool) -> Callable[[int], Made]:
     return make
 
 
+def product(scale: int) -> Made:
+    n = 4096 >> scale
+    a, b, c = (ti.field(ti.f32, (n, n)) for _ in range(3))
+    for field, values in zip((a, b), np.random.default_rng(1).random((2, n, n), np.float32), strict=True):
+        field.from_numpy(values)
+
+    @ti.kernel
+    def multiply():
+        for i, j in c:
+            s = 0.0
+            for k in range(n):
+                s += a[i, k] * b[k, j]
+            c[i, j] = s
+
+    return multiply, c.to_numpy
+
+
 def program(name: str) -> Callable[[int], Made]:
     """One of the programs of tests/handwritten, at its large size."""
 
@@ -340,6 +357,7 @@ ROWS = (
     Row("histogram f32, 256 bins", histogram(ti.f32, 256), "block_sums", tolerance=1.0),
     Row("histogram f32, 16 bins", histogram(ti.f32, 16), "block_sums", tolerance=1.0),
     Row("n-body", bodies, "block_tiles", tolerance=1e-4),
+    Row("product", product, "register_tiles", tolerance=1e-4),
     Row("product in tiles", program("sgemm"), "padded_rows", tolerance=1e-4),
     Row("scatter, one cell", scatter(True), "vector_atomics", ("cuda",), 1e-4),
     Row("scatter, two fields", scatter(False), "vector_atomics", ("cuda",), 1e-4),

@@ -136,6 +136,38 @@ def sgemm_tiled(ti: Any, n: int = 256) -> Program:
     return Program(multiply, lambda: c.to_numpy()[:: max(1, n // 16), :: max(1, n // 16)])
 
 
+def sgemm_register(ti: Any, n: int = 256) -> Program:
+    """c = a b for n x n floats, by tiles of 64 x 64 that a block shares, 4 x 4 results a thread; on GPUs only."""
+    a, b, c = (ti.field(ti.f32, (n, n)) for _ in range(3))
+    values = np.random.default_rng(0).random((2, n, n), dtype=np.float32)
+    a.from_numpy(values[0])
+    b.from_numpy(values[1])
+
+    @ti.kernel
+    def multiply():
+        ti.loop_config(block_dim=256)
+        for thread in range(n * n // 16):
+            left, right = ti.simt.block.SharedArray((16, 64), ti.f32), ti.simt.block.SharedArray((16, 64), ti.f32)
+            block, lane = thread // 256, thread % 256
+            y, x = lane // 16 * 4, lane % 16 * 4
+            i, j = block // (n // 64) * 64, block % (n // 64) * 64
+            s = ti.Matrix.zero(ti.f32, 4, 4)
+            for tile in range(n // 16):
+                for part in ti.static(range(4)):
+                    e = lane + part * 256
+                    left[e % 16, e // 16] = a[i + e // 16, tile * 16 + e % 16]
+                    right[e // 64, e % 64] = b[tile * 16 + e // 64, j + e % 64]
+                ti.simt.block.sync()
+                for k in range(16):
+                    for p, q in ti.static(ti.ndrange(4, 4)):
+                        s[p, q] += left[k, y + p] * right[k, x + q]
+                ti.simt.block.sync()
+            for p, q in ti.static(ti.ndrange(4, 4)):
+                c[i + y + p, j + x + q] = s[p, q]
+
+    return Program(multiply, lambda: c.to_numpy()[:: max(1, n // 16), :: max(1, n // 16)])
+
+
 def fma_peak(ti: Any, n: int = 1 << 14, turns: int = 256) -> Program:
     """Four chains of dependent multiply-adds for each of n floats. With fast math a chain is one step: Taichi's
     compiler folds eight at a time, `fold_recurrences` all."""
@@ -221,5 +253,6 @@ def mpm_frame(ti: Any, particles: int = 8192, grid: int = 128) -> Program:
 
 
 MORE = {
-    made.__name__: made for made in (copy, vec3, sgemm, sgemm_tiled, unroll256, fma_peak, spmv, sparse, wave, mpm_frame)
+    made.__name__: made
+    for made in (copy, vec3, sgemm, sgemm_tiled, sgemm_register, unroll256, fma_peak, spmv, sparse, wave, mpm_frame)
 }

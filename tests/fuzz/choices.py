@@ -411,13 +411,15 @@ def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None
     from shadesmith.transpiler.passes.control import row_lanes
     from shadesmith.transpiler.passes.target import whole_rows, widenable
     from shadesmith.transpiler.passes.threads import block_sums, rows_of_sums
-    from shadesmith.transpiler.passes.tiles import block_tiles
+    from shadesmith.transpiler.passes.tiles import block_tiles, register_plan
 
     change(widenable, "FEW", 1)
     change(whole_rows, "ADDED", 1)
     change(block_sums, "FEWEST_ITERATIONS", 1)
     change(block_tiles, "FEWEST_TILES", 1)
     change(block_tiles, "MANY", 256)
+    change(register_plan, "FEWEST", 1)
+    change(register_plan, "SHORT", 1)
     change(row_lanes, "FEW", 1)
     change(rows_of_sums, "FEWEST_ROWS", 1)
     change(rows_of_sums, "SHORTEST", 1)

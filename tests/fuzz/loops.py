@@ -51,7 +51,7 @@ def sums(one: Any) -> list[str]:
 
 
 def products(one: Any) -> list[str]:
-    """Serial loops over rows and columns of arrays: `shared_rows`, `row_lanes`, `vector_lanes`, `lane_loops`."""
+    """Serial loops over rows and columns of arrays: `register_tiles`, `shared_rows`, `row_lanes`, `lane_loops`."""
     kind = one.one("f32", "f32", "i32", "u32", "i64", "f64")
     n, m, depth = one.extent(33), one.extent(40), one.one(1, 2, 3, 4, 15, 16, 17, 31, 33, 64)
     is_field = one.one(True, False, None)
