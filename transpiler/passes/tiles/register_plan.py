@@ -29,20 +29,20 @@ from ...ir.statements import (
 from ...ir.tasks import Task
 from ...ir.types import Scalar, i32
 from ...lazy_dataclasses import dataclass
+from ...options import Capabilities
 from ..analysis.aliasing import written_objects
 from ..analysis.queries import is_index_of, trip_count
 from ..analysis.reducible import is_invariant
 from .block_tiles import may_synchronize
 
-THREADS = 256
-"""Of a block: 16 x 16 of them."""
 ACROSS = 16
+"""Threads of a block with the same rows."""
 TOGETHER = 4
 """Neighbouring columns of a thread, which it reads by one access. Those of the next threads are behind them, so that
 the threads of a subgroup use all banks: 3.31 ms in place of 3.65 for 4096 x 4096 numbers, 8 x 8 a thread."""
 FEWEST = 300 * 300
-"""Iterations that are worth it, if their number is known: 256 x 256 take an H200 16 us so, and 12 with a thread each;
-384 x 384 22 and 26, 511 x 511 29 and 55."""
+"""Iterations that are worth it, if their number is known: 256 x 256 take an H200 13.7 us so, and 13.5 with a thread
+each, 511 x 511 25 and 55."""
 SHORT = 32
 """Iterations of the serial loop, and of each axis, that are too few."""
 MOST_STAGED = 4
@@ -51,23 +51,32 @@ MOST_STAGED = 4
 
 @dataclass(eq=False, slots=True)
 class Shape:
-    """What a block computes: rows, and columns, of a thread; iterations of the serial loop that a tile is for."""
+    """What a block computes: rows and columns of a thread, and iterations of the serial loop that a tile is for."""
 
-    per_thread: int
+    rows: int
+    columns: int
     depth: int
 
     @property
     def extent(self) -> int:
         """Rows, and columns, of a block."""
-        return ACROSS * self.per_thread
+        return ACROSS * self.columns
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.extent // self.rows * ACROSS
 
     @property
     def loads(self) -> int:
         """Elements of a tile that each thread loads."""
-        return self.extent * self.depth // THREADS
+        return self.extent * self.depth // self.threads
 
 
-SMALL, LARGE = Shape(4, 16), Shape(8, 8)
+LARGE, SMALL = Shape(8, 8, 8), Shape(4, 4, 16)
+OF_CUDA = Shape(8, 4, 16)
+"""In place of SMALL: ndarrays of 4096 x 4096, 1000 x 1000 and 256 x 256 numbers take an H200 4.22, .106 and .0137 ms on
+CUDA, and with 4 x 4 a thread 4.83, .123 and .0160; on Vulkan 5.81, .150 and .0238, and 4.84, .122 and .0179."""
 MANY = 2048 * 2048
 """Iterations that are worth blocks of 128 x 128."""
 
@@ -177,7 +186,7 @@ MOST_VARIABLE_BYTES = 16
 """Of the local variables of an iteration, of which a thread has 16."""
 
 
-def plan_of(task: Task, most_bytes: int) -> Plan | None:
+def plan_of(task: Task, capabilities: Capabilities) -> Plan | None:
     """Return how a task runs by tiles, None if it does not."""
     loop = task.loop
     if loop is None or len(loop.starts) < 2 or not _is_usual(task, loop):
@@ -198,16 +207,16 @@ def plan_of(task: Task, most_bytes: int) -> Plan | None:
     may_change = any(isinstance(array, Array) and array.may_alias for array in written_objects(Block(plan.before)))
     if arrays & written or (may_change and any(array.may_alias for array in arrays)):
         return None
-    plan.shape = _shape_of(plan)
-    return plan if plan.bytes <= most_bytes else None
+    plan.shape = _shape_of(plan, OF_CUDA if capabilities.target == "cuda" else SMALL)
+    return plan if plan.bytes <= capabilities.max_shared_bytes else None
 
 
-def _shape_of(plan: Plan) -> Shape:
-    """Return what a block computes: more of long loops, if that needs few registers."""
+def _shape_of(plan: Plan, small: Shape) -> Shape:
+    """Return what a block computes: more of long loops, if that needs few registers. small: of others."""
     count = trip_count(plan.loop)
     values = [*plan.variables, *(staged.load for staged in plan.staged)]
     is_wide = len(values) > 3 or any(isinstance(v.type, Scalar) and v.type.bits > 32 for v in values)
-    return SMALL if count is None or count < MANY or is_wide else LARGE
+    return small if count is None or count < MANY or is_wide else LARGE
 
 
 def _is_usual(task: Task, loop: RangeFor) -> bool:

@@ -2,18 +2,20 @@
 
     for i, j in c {                          for i_tile step 64, j_tile step 64, thread in 0 .. 256 {
         s = 0.0                                  s: 4 x 4 numbers
-        for k in range(n) {                      for k_tile step 16 {
-            s += a[i, k] * b[k, j]    ->             a_tile, b_tile = the elements of these k, in shared memory
-        }                                            for k in range(16) { for row, column in 4 x 4 {
+        for k in range(n) {                      for k_next in 0 .. n + 16 step 16 {
+            s += a[i, k] * b[k, j]    ->             a_next, b_next = the elements of these k that the thread loads
+        }                                            for k in range(16), row in range(4), column in range(4) {
         c[i, j] = s                                      s[row, column] += a_tile[k, row] * b_tile[k, column]
-    }                                                } }
+    }                                                }
+                                                     a_tile, b_tile = those of all threads, in shared memory
                                                  }
-                                                 for row, column in 4 x 4 { c[i + row, j + column] = s[row, column] }
+                                                 for row, column { c[i + row, j + column] = s[row, column] }
                                              }
 
 With one iteration a thread, such a loop waits for two loads for each multiplication, and so loads each element as
 often as the other array has columns. A block of 256 threads loads each element of a tile once for 64 iterations, and a
-thread combines 4 + 4 numbers 16 times. While it does, the elements of the next tile are loaded. A product of fields of
+thread combines 4 + 4 numbers 16 times. While it does, the elements of the next tile are loaded: the first iteration
+over tiles combines nothing. A product of fields of
 4096 x 4096 numbers took an H200 26.5 ms with a thread for each, 12.2 with four rows a thread (`row_lanes`), and 3.3 so.
 
 The order of each sum is that of the source. The serial loop contains numbers and local variables, and loads elements
@@ -48,20 +50,20 @@ from ...options import CompileOptions
 from ..analysis.queries import is_index_of
 from ..context import PassContext
 from ..rewrite import Rewriter
-from .register_plan import ACROSS, FEWEST, THREADS, TOGETHER, Plan, Staged, length_of, plan_of
+from .register_plan import ACROSS, FEWEST, LARGE, TOGETHER, Plan, Staged, length_of, plan_of
 from .tiled_loops import has_at_least
 
 
 def register_tiles(kernel: Kernel, context: PassContext) -> bool:
     """Give such loops of GPUs tiles."""
     capabilities, options = context.capabilities, context.options
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or capabilities.max_block_dim < THREADS:
+    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or capabilities.max_block_dim < LARGE.threads:
         return False
     if options.block_dim != CompileOptions().block_dim or not options.make_block_local:
         return False
     changed = False
     for task in list(kernel.tasks):
-        plan = plan_of(task, capabilities.max_shared_bytes)
+        plan = plan_of(task, capabilities)
         if plan is not None:
             if plan.is_for_many:
                 _leave_few(kernel, task, plan, options.why_comments)
@@ -129,8 +131,8 @@ class _Tiling:
         axes = (plan.row, plan.column)
         self.first = {axis: self._index(axis) for axis in axes}
         self.limit = {axis: self._limit(plan.loop, axis, self.shape.extent, self.first[axis]) for axis in axes}
-        across, size = builder.const(ACROSS), self.shape.per_thread
-        parts = ((plan.row, "floordiv", size), (plan.column, "mod", min(size, TOGETHER)))
+        across = builder.const(ACROSS)
+        parts = ((plan.row, "floordiv", self.shape.rows), (plan.column, "mod", TOGETHER))
         self.inside = {
             axis: builder.op("mul", builder.op(op, self.thread, across), builder.const(count))
             for axis, op, count in parts
@@ -145,11 +147,11 @@ class _Tiling:
         names = _names_of(loop)
         for axis in (self.plan.row, self.plan.column):
             loop.steps[axis] = self._bound(self.shape.extent)
-        for values, value in zip((loop.starts, loop.ends, loop.steps), (0, THREADS, 1), strict=True):
+        for values, value in zip((loop.starts, loop.ends, loop.steps), (0, self.shape.threads, 1), strict=True):
             values.append(self._bound(value))
         loop.names = [*names[:-2], *(f"{name}_tile" for name in names[-2:]), "thread"]
         loop.over, loop.grid_stride = None, False
-        task.block_dim, task.tile = THREADS, (THREADS,)
+        task.block_dim, task.tile = self.shape.threads, (self.shape.threads,)
         return self._index(len(loop.starts) - 1)
 
     def _bound(self, value: int) -> Const:
@@ -171,7 +173,7 @@ class _Tiling:
     def _variable(self, variable: Alloca) -> Alloca:
         """Return a variable for all elements of a thread."""
         assert isinstance(variable.type, Scalar)
-        kind = Tensor((self.shape.per_thread, self.shape.per_thread), variable.type)
+        kind = Tensor((self.shape.rows, self.shape.columns), variable.type)
         return self.builder.add(Alloca(type=kind, name=variable.name, location=variable.location))
 
     def run(self) -> None:
@@ -195,8 +197,8 @@ class _Tiling:
     def _copy_for_elements(self, statements: Sequence[Statement]) -> None:
         """Copy the statements of an iteration for all of a thread."""
         builder, plan = self.builder, self.plan
-        size = self.shape.per_thread
-        with self._unrolled(size, "row") as row, self._unrolled(size, "column") as column:
+        shape = self.shape
+        with self._unrolled(shape.rows, "row") as row, self._unrolled(shape.columns, "column") as column:
             places = {plan.row: row, plan.column: column}
             limits = [(axis, limit) for axis, limit in self.limit.items() if limit is not None]
             inside = [builder.op("lt", self._in_tile(a, places[a]), limit) for a, limit in limits]
@@ -221,7 +223,7 @@ class _Tiling:
     def _plus_place(self, first: Statement, axis: int, place: Statement) -> Statement:
         """Add to the index of the first row or column of a thread that of another one. Columns are four together."""
         builder = self.builder
-        if axis == self.plan.row or self.shape.per_thread == TOGETHER:
+        if axis == self.plan.row or self.shape.columns == TOGETHER:
             return builder.op("add", first, place)
         size, distance = builder.const(TOGETHER), builder.const(ACROSS * TOGETHER)
         first = builder.op("add", first, builder.op("mod", place, size))
@@ -252,9 +254,11 @@ class _Tiling:
         first, last = builder.const(start), builder.op("add", end, depth)
         outer = builder.add(RangeFor([first], [last], [depth], [f"{self.serial_name}_next"]))
         if self.comments:
-            extent, own = self.shape.extent, self.shape.per_thread
+            extent, rows, columns = self.shape.extent, self.shape.rows, self.shape.columns
             when = ", if there are many" if self.plan.is_for_many else ""
-            note = f"a block computes {extent} x {extent} elements, each thread {own} x {own}{when} (register_tiles)"
+            note = (
+                f"a block computes {extent} x {extent} elements, each thread {rows} x {columns}{when} (register_tiles)"
+            )
             outer.remarks = (Remark(note, "above", serial.location),)
         with builder.into(outer.body):
             following = builder.add(LoopIndex(outer, type=i32))
@@ -283,7 +287,7 @@ class _Tiling:
     def _place(self, staged: Staged, load: Statement) -> tuple[Statement, Statement]:
         """Return which element of a tile a thread loads: its index along the serial loop, and among rows or columns."""
         builder = self.builder
-        element = builder.op("add", self.thread, builder.op("mul", load, builder.const(THREADS)))
+        element = builder.op("add", self.thread, builder.op("mul", load, builder.const(self.shape.threads)))
         element.hint = "element"
         size = builder.const(self.shape.depth if staged.is_transposed else self.shape.extent)
         last, other = builder.op("mod", element, size), builder.op("floordiv", element, size)
@@ -345,23 +349,23 @@ class _Tiling:
     def _combine(self, tiles: Sequence[Array], first: Statement, end: Statement) -> None:
         """Add the serial loop over the tile that begins with the index `first`, for all elements of a thread."""
         name = self.serial_name
-        builder, plan, size = self.builder, self.plan, self.shape.per_thread
-        count: Statement = builder.const(self.shape.depth)
+        builder, plan, shape = self.builder, self.plan, self.shape
+        count: Statement = builder.const(shape.depth)
         if not plan.has_whole_tiles and not plan.may_have_zeros:
             count = builder.op("min", count, builder.op("sub", end, first))
         loop = builder.add(RangeFor([builder.const(0)], [count], [builder.const(1)], [name]))
-        loop.unroll_count = self.shape.depth  # NVRTC then loads four numbers from shared memory at once
+        loop.unroll_count = shape.depth  # NVRTC then loads four numbers from shared memory at once
         mapping: dict[Statement, Statement] = {}
         own = dict(zip([staged.load for staged in plan.staged], tiles, strict=True))
         with builder.into(loop.body):
             position = builder.add(LoopIndex(loop, type=i32))
             index = builder.op("add", first, position)
             self._copy_level(0, mapping, own, position, {})
-            with self._unrolled(size, "row") as row:
+            with self._unrolled(shape.rows, "row") as row:
                 places = {plan.row: row}
                 indices = {plan.row: self._index_of(plan.row, row)}
                 self._copy_level(1, mapping, own, position, places)
-                with self._unrolled(size, "column") as column:
+                with self._unrolled(shape.columns, "column") as column:
                     places[plan.column] = column
                     indices[plan.column] = self._index_of(plan.column, column)
                     mapping |= self._variables_at(row, column)
