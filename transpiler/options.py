@@ -178,6 +178,11 @@ class Capabilities:
         return self.target == "c"
 
     @property
+    def has_large_threads(self) -> bool:
+        """Whether its compiler keeps many results and loads of a thread in registers, as NVRTC does."""
+        return self.target == "cuda"
+
+    @property
     def blocks_in_lockstep(self) -> bool:
         """Whether each thread runs separately from barrier to barrier, so that no body is split (interpreter)."""
         return self.target == "python"

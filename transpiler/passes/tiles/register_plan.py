@@ -74,7 +74,7 @@ class Shape:
 
 
 LARGE, SMALL = Shape(8, 8, 8), Shape(4, 4, 16)
-OF_CUDA = Shape(8, 4, 16)
+FOR_LARGE_THREADS = Shape(8, 4, 16)
 """In place of SMALL: ndarrays of 4096 x 4096, 1000 x 1000 and 256 x 256 numbers take an H200 4.22, .106 and .0137 ms on
 CUDA, and with 4 x 4 a thread 4.83, .123 and .0160; on Vulkan 5.81, .150 and .0238, and 4.84, .122 and .0179."""
 MANY = 2048 * 2048
@@ -207,7 +207,7 @@ def plan_of(task: Task, capabilities: Capabilities) -> Plan | None:
     may_change = any(isinstance(array, Array) and array.may_alias for array in written_objects(Block(plan.before)))
     if arrays & written or (may_change and any(array.may_alias for array in arrays)):
         return None
-    plan.shape = _shape_of(plan, OF_CUDA if capabilities.target == "cuda" else SMALL)
+    plan.shape = _shape_of(plan, FOR_LARGE_THREADS if capabilities.has_large_threads else SMALL)
     return plan if plan.bytes <= capabilities.max_shared_bytes else None
 
 
