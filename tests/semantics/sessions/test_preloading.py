@@ -34,7 +34,13 @@ PROGRAM = """
 def run(tmp_path, action: str) -> str:
     program, cache = tmp_path / "program.py", str(tmp_path / "cache")
     program.write_text(textwrap.dedent(PROGRAM).format(cache=cache, action="ACTION").replace("ACTION", action))
-    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=100, check=False)
+    command = [
+        sys.executable,
+        "-W",
+        "ignore:This process:DeprecationWarning",
+        program,
+    ]  # of `fork`, from Python 3.12 on
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
     assert not done.stderr
     return done.stdout.strip()

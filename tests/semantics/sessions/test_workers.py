@@ -108,7 +108,8 @@ def test_a_killed_worker_takes_nothing_with_it(arch):
         assert worker.exitcode == 0
     assert killed and all([v & 0xFFFFFFFF for v in values] == [expected()] for values in found.values())
     time.sleep(0.5)
-    assert memory_in_use() <= before + (1 << 20)
+    is_alone = "PYTEST_XDIST_WORKER" not in os.environ  # else other tests use the GPU meanwhile
+    assert not is_alone or memory_in_use() <= before + (1 << 20)
     assert {name for name in shared_files() - files if not name.startswith("sem.")} == set()
 
 
