@@ -53,6 +53,30 @@ def test_bounds_of_their_own(target: str, first: int) -> None:
     assert np.array_equal(b.to_numpy(), expected)
 
 
+@pytest.mark.parametrize("back", [True, False])
+def test_a_rotation(target: str, back: bool) -> None:
+    """An index may be subtracted from a number, and numbers that the kernel is given may be added."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    n, m = 260, 300
+    a, b = ti.field(ti.i32, (n, m)), ti.field(ti.i32, (m, n + 4))
+
+    @ti.kernel
+    def rotate(by: ti.i32):
+        for i, j in a:
+            if ti.static(back):
+                b[j, n - 1 - i + by] = a[i, j]
+            else:
+                b[m - 1 - j, by + (i + 1)] = a[i, j]
+
+    values = np.arange(n * m, dtype=np.int32).reshape(n, m)
+    a.from_numpy(values)
+    assert "tiles of 32 x 8" in rotate.source(3, arch=ti.cuda)
+    rotate(3)
+    first = 3 if back else 4
+    expected = np.rot90(values, -1 if back else 1)
+    assert np.array_equal(b.to_numpy()[:, first : first + n], expected[:, : n + 4 - first])
+
+
 def test_three_axes(target: str) -> None:
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
     a, b, c = (ti.field(ti.i32, shape) for shape in ((9, 130, 70), (70, 9, 130), (130, 9, 70)))

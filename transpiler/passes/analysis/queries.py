@@ -14,11 +14,14 @@ from ...ir.statements import (
     GlobalPtr,
     IfExp,
     LoopIndex,
+    MatrixElement,
+    MatrixInit,
     Operation,
     RangeFor,
     While,
     base_pointer,
 )
+from ...ir.types import Tensor
 
 
 def is_index_of(value: Statement | None, loop: Statement | None) -> TypeGuard[LoopIndex]:
@@ -72,3 +75,25 @@ def ends_iteration(statement: Statement) -> bool:
     if isinstance(statement, (RangeFor, While)):
         return False
     return isinstance(statement, Continue) or any(ends_iteration(s) for block in blocks(statement) for s in block)
+
+
+def summands(value: Statement, sign: int = 1) -> list[tuple[int, Statement]]:
+    """Return the values of which an index is the sum, each with its sign; also for an element of a sum of vectors."""
+    if isinstance(value, Operation) and value.op in ("add", "sub"):
+        first, second = value.operands
+        return [*summands(first, sign), *summands(second, sign if value.op == "add" else -sign)]
+    if isinstance(value, MatrixElement) and len(value.indices) == 1 and isinstance(value.indices[0], Const):
+        return _of_element(value, value.value, int(value.indices[0].value), sign)
+    return [(sign, value)]
+
+
+def _of_element(element: Statement, vector: Statement, position: int, sign: int) -> list[tuple[int, Statement]]:
+    if isinstance(vector, MatrixInit):
+        return summands(vector.elements[position], sign)
+    if isinstance(vector, Operation) and vector.op in ("add", "sub"):
+        result = []
+        for operand, own in zip(vector.operands, (sign, sign if vector.op == "add" else -sign), strict=True):
+            is_vector = isinstance(operand.type, Tensor)
+            result += _of_element(operand, operand, position, own) if is_vector else summands(operand, own)
+        return result
+    return [(sign, element)]

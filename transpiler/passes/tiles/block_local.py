@@ -29,16 +29,13 @@ from ...ir.statements import (
     GlobalPtr,
     If,
     LoopIndex,
-    MatrixElement,
-    MatrixInit,
-    Operation,
     RangeFor,
 )
 from ...ir.tasks import Kernel, Task
 from ...ir.threads import Barrier, ThreadIndex
-from ...ir.types import Tensor, i32
+from ...ir.types import i32
 from ..analysis.aliasing import written_objects
-from ..analysis.queries import is_index_of
+from ..analysis.queries import is_index_of, summands
 from ..context import PassContext
 from ..rewrite import Rewriter
 from .block_tiles import may_synchronize
@@ -133,7 +130,7 @@ def _offsets(task: Task, array: Array) -> Offsets | None:
 def _interval(index: Statement, loop: RangeFor, axis: int) -> tuple[int, int] | None:
     """Return the interval of an index less the loop's index along an axis, None if it is not known."""
     low = high = times = 0
-    for sign, value in _summands(index):
+    for sign, value in summands(index):
         if is_index_of(value, loop):
             if value.axis != axis:
                 return None
@@ -144,30 +141,6 @@ def _interval(index: Statement, loop: RangeFor, axis: int) -> tuple[int, int] | 
         else:
             return None
     return (low, high) if times == 1 else None
-
-
-def _summands(value: Statement, sign: int = 1) -> list[tuple[int, Statement]]:
-    """Return the values of which an index is the sum, each with its sign; also for an element of a sum of vectors."""
-    if isinstance(value, Operation) and value.op in ("add", "sub"):
-        first, second = value.operands
-        return [*_summands(first, sign), *_summands(second, sign if value.op == "add" else -sign)]
-    if isinstance(value, MatrixElement) and len(value.indices) == 1 and isinstance(value.indices[0], Const):
-        return _summands_of_element(value, value.value, int(value.indices[0].value), sign)
-    return [(sign, value)]
-
-
-def _summands_of_element(
-    element: Statement, vector: Statement, position: int, sign: int
-) -> list[tuple[int, Statement]]:
-    if isinstance(vector, MatrixInit):
-        return _summands(vector.elements[position], sign)
-    if isinstance(vector, Operation) and vector.op in ("add", "sub"):
-        result = []
-        for operand, own in zip(vector.operands, (sign, sign if vector.op == "add" else -sign), strict=True):
-            is_vector = isinstance(operand.type, Tensor)
-            result += _summands_of_element(operand, operand, position, own) if is_vector else _summands(operand, own)
-        return result
-    return [(sign, element)]
 
 
 def _number(value: Statement) -> tuple[int, int] | None:
@@ -289,7 +262,7 @@ def _read(
 def _place(builder: Builder, index: Statement, loop: RangeFor, within: Statement, shift: int) -> Statement:
     """Return the place in a tile for an index: the thread's, `shift`, and what is added to the loop's index."""
     others = []
-    for sign, value in _summands(index):
+    for sign, value in summands(index):
         if isinstance(value, Const):
             shift += sign * int(value.value)
         elif not is_index_of(value, loop):

@@ -17,11 +17,12 @@ from collections.abc import Iterator
 from ...ir.builder import Builder
 from ...ir.functions import reachable
 from ...ir.nodes import Block, Effect, Remark, Statement, walk
-from ...ir.statements import Const, GlobalPtr, If, LoopIndex, RangeFor, repeats
+from ...ir.statements import GlobalPtr, If, LoopIndex, RangeFor, repeats
 from ...ir.tasks import Kernel, Task
 from ...ir.types import i32
 from ...options import CompileOptions
-from ..analysis.queries import is_index_of, trip_count
+from ..analysis.queries import is_index_of, summands, trip_count
+from ..analysis.reducible import is_invariant
 from ..context import PassContext
 from .tiled_loops import fits_tiles, limits, may_have_tiles, run_in_tiles, within_limits
 
@@ -84,14 +85,15 @@ def _fastest_axes(task: Task, loop: RangeFor) -> Iterator[int]:
 
 
 def _axis(index: Statement, loop: RangeFor) -> int | None:
-    """Return the axis of the loop whose index this is, or is but for what is added; None if it is another value."""
-    if is_index_of(index, loop):
-        return index.axis
-    if getattr(index, "op", None) in ("add", "sub"):
-        first, second = index.operands  # type: ignore[attr-defined]
-        if isinstance(second, Const):
-            return _axis(first, loop)
-    return None
+    """Return the axis of the loop to whose index a number is added, or from which it is subtracted, or the reverse;
+    None if there are several, or none."""
+    found = None
+    for _, value in summands(index):
+        if is_index_of(value, loop) and found is None:
+            found = value.axis
+        elif not is_invariant(value):
+            return None
+    return found
 
 
 def _tile(task: Task, loop: RangeFor, tile: tuple[int, ...], inner: list[int]) -> None:
