@@ -4,7 +4,7 @@ A program here has the same data and result. One that is missing has no loop in 
 There is no `from __future__ import annotations` here: Warp reads annotations as objects.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -301,13 +301,24 @@ def _more_for_numba(parallel: Any, prange: Any) -> dict[str, Callable[[], Progra
     return {program.__name__: program for program in (copy, vec3, sgemm, unroll256, spmv)}
 
 
-def warp_programs() -> dict[str, Callable[[], Program]]:
-    """Return the programs for Warp, whose CPU target uses one core."""
+WARP_SIZES: dict[str, dict[str, int]] = {
+    "fill": {"n": 1 << 23}, "saxpy": {"n": 1 << 24}, "stencil2d": {"n": 2048}, "stencil3d": {"n": 128},
+    "reduce_sum": {"n": 1 << 22}, "reduce_max": {"n": 1 << 22}, "histogram": {"n": 1 << 22}, "nbody": {"n": 4096},
+    "svd3": {"n": 1 << 16}, "p2g3d": {"particles": 1 << 16, "n": 64}, "copy": {"n": 1 << 22}, "vec3": {"n": 1 << 20},
+    "sgemm": {"n": 256}, "spmv": {"n": 32},
+}  # fmt: skip
+"""Those of the rows on a CPU."""
+
+
+def warp_programs(
+    sizes: Mapping[str, Mapping[str, int]] = WARP_SIZES, device: str = "cpu"
+) -> dict[str, Callable[[], Program]]:
+    """Return the programs for Warp, whose CPU target uses one core. sizes: of the rows."""
     import warp as wp
 
     wp.config.quiet = True
     wp.init()
-    wp.set_device("cpu")
+    wp.set_device(device)
 
     @wp.kernel
     def axpy(a: float, x: wp.array(dtype=float), y: wp.array(dtype=float)):
@@ -429,25 +440,26 @@ def warp_programs() -> dict[str, Callable[[], Program]]:
         return Program(step, result)
 
     def fill() -> Program:
-        x = wp.zeros(1 << 23, dtype=float)
+        x = wp.zeros(sizes["fill"]["n"], dtype=float)
         return Program(lambda: x.fill_(1.5), lambda: x.numpy()[:: x.size // 1000])
 
     def saxpy() -> Program:
-        n = 1 << 24
+        n = sizes["saxpy"]["n"]
         x, y = wp.array(np.arange(n, dtype=np.float32) / n, dtype=float), wp.zeros(n, dtype=float)
         return program(axpy, n, [0.5, x, y], lambda: y.numpy()[:: n // 1000])
 
     def stencil2d() -> Program:
-        u, w = wp.array(random(2048, 2048), dtype=float), wp.zeros((2048, 2048), dtype=float)
-        return program(relax, (2048, 2048), [u, w], lambda: w.numpy()[::31, ::31])
+        shape = (sizes["stencil2d"]["n"],) * 2
+        u, w = wp.array(random(*shape), dtype=float), wp.zeros(shape, dtype=float)
+        return program(relax, shape, [u, w], lambda: w.numpy()[::31, ::31])
 
     def stencil3d() -> Program:
-        shape = (128, 128, 128)
+        shape = (sizes["stencil3d"]["n"],) * 3
         u, w = wp.array(random(*shape), dtype=float), wp.zeros(shape, dtype=float)
         return program(laplace, shape, [u, w], lambda: w.numpy()[::7, ::7, ::7])
 
     def reduce_sum() -> Program:
-        x, found = wp.array(random(1 << 22), dtype=float), [0.0]
+        x, found = wp.array(random(sizes["reduce_sum"]["n"]), dtype=float), [0.0]
 
         def step() -> None:
             found[0] = wp.utils.array_sum(x)
@@ -455,27 +467,28 @@ def warp_programs() -> dict[str, Callable[[], Program]]:
         return Program(step, lambda: np.array(found))
 
     def reduce_max() -> Program:
-        x, greatest = wp.array(random(1 << 22), dtype=float), wp.zeros(1, dtype=float)
+        x, greatest = wp.array(random(sizes["reduce_max"]["n"]), dtype=float), wp.zeros(1, dtype=float)
         return program(find, x.size, [x, greatest], greatest.numpy)
 
     def histogram() -> Program:
-        x = wp.array(np.random.default_rng(0).integers(0, 256, 1 << 22, dtype=np.int32), dtype=int)
+        n = sizes["histogram"]["n"]
+        x = wp.array(np.random.default_rng(0).integers(0, 256, n, dtype=np.int32), dtype=int)
         counts = wp.zeros(256, dtype=int)
         return program(count, x.size, [x, counts], counts.numpy, (counts,))
 
     def nbody() -> Program:
-        n = 4096
+        n = sizes["nbody"]["n"]
         position, velocity = wp.array(random(n, 3), dtype=wp.vec3), wp.zeros(n, dtype=wp.vec3)
         return program(accelerate, n, [position, velocity, n, 1e-6], lambda: velocity.numpy()[:: n // 64])
 
     def svd3() -> Program:
-        n = 1 << 16
+        n = sizes["svd3"]["n"]
         values = np.random.default_rng(0).standard_normal((n, 3, 3)).astype(np.float32)
         given, joined = wp.array(values, dtype=wp.mat33), wp.zeros(n, dtype=wp.mat33)
         return program(decompose, n, [given, joined], lambda: joined.numpy()[:: n // 1000])
 
     def p2g3d() -> Program:
-        particles, n = 1 << 16, 64
+        particles, n = sizes["p2g3d"]["particles"], sizes["p2g3d"]["n"]
         position, velocity, spread = particle_data(particles)
         x, v = wp.array(position, dtype=wp.vec3), wp.array(velocity, dtype=wp.vec3)
         affine, ratio = wp.array(spread, dtype=wp.mat33), wp.full(particles, 0.9, dtype=float)
@@ -485,23 +498,23 @@ def warp_programs() -> dict[str, Callable[[], Program]]:
         return program(scatter, particles, inputs, lambda: grid_m.numpy()[::3, ::3, ::3] * 1e6, (grid_v, grid_m))
 
     def copy() -> Program:
-        n = 1 << 22
+        n = sizes["copy"]["n"]
         x, y = wp.array(np.arange(n, dtype=np.float32), dtype=float), wp.zeros(n, dtype=float)
         return program(duplicate, n, [x, y], lambda: y.numpy()[:: n // 1000])
 
     def vec3() -> Program:
-        n = 1 << 20
+        n = sizes["vec3"]["n"]
         x, v = wp.zeros(n, dtype=wp.vec3), wp.array(random(n, 3), dtype=wp.vec3)
         return program(advance, n, [x, v, 0.5], lambda: x.numpy()[:: n // 1000])
 
     def sgemm() -> Program:
-        n = 256
+        n = sizes["sgemm"]["n"]
         a, b = (wp.array(values, dtype=float) for values in random(2, n, n))
         c = wp.zeros((n, n), dtype=float)
-        return program(multiply, (n, n), [a, b, c], lambda: c.numpy()[::16, ::16])
+        return program(multiply, (n, n), [a, b, c], lambda: c.numpy()[:: max(1, n // 16), :: max(1, n // 16)])
 
     def spmv() -> Program:
-        given = sparse_data()
+        given = sparse_data(sizes["spmv"]["n"])
         starts, columns = (wp.array(values, dtype=int) for values in given[:2])
         values, x = (wp.array(values, dtype=float) for values in given[2:])
         y = wp.zeros(x.size, dtype=float)

@@ -2,7 +2,7 @@
 
     python benchmarks/rows.py [--arch cuda vulkan] [--taichi PYTHON] [--peers PYTHON] [--case ...] [--rounds 5]
 
---taichi: an interpreter with Taichi 1.7.4; --peers: one with any of Quadrants, Triton, and on a CPU Numba and Warp; a
+--taichi: an interpreter with Taichi 1.7.4; --peers: one with any of Quadrants, Warp, Triton, and on a CPU Numba; a
 missing one is named. On a GPU CuPy launches what a specialist writes in CUDA C. Each module and target has a process of
 its own, all wait while one is measured, and they take turns. Results after one step are compared: with NumPy's where a
 row has a reference, else with the first one's, which is shadesmith's. A row shows the medians [ms] and the ratio of
@@ -43,7 +43,7 @@ PACKAGES = {
     "taichi": "taichi", "quadrants": "quadrants", "numba": "numba", "warp": "warp",
     "expert": "cupy", "triton": "triton",
 }  # fmt: skip
-OF_CPUS, OF_GPUS = ("numba", "warp"), ("expert", "triton")
+OF_CPUS, OF_GPUS = ("numba",), ("expert", "triton")
 LARGE: dict[str, dict[str, int]] = {
     "fill": {"n": 1 << 27}, "copy": {"n": 1 << 26}, "saxpy": {"n": 1 << 26}, "vec3": {"n": 1 << 24},
     "stencil2d": {"n": 8192}, "stencil3d": {"n": 384}, "reduce_sum": {"n": 1 << 27}, "reduce_max": {"n": 1 << 27},
@@ -107,10 +107,10 @@ def load(module: str, arch: str, sizes: dict[str, dict[str, int]]) -> Any:
         from gpu_peers import triton_programs
 
         return triton_programs(sizes)
-    if module in OF_CPUS:
+    if module in ("numba", "warp"):
         import cpu_peers
 
-        return getattr(cpu_peers, f"{module}_programs")()
+        return cpu_peers.warp_programs(sizes, arch) if module == "warp" else cpu_peers.numba_programs()
     ti = importlib.import_module(module)
     options = {"log_level": "error", "enable_fallback": False} if module == "shadesmith" else {"log_level": ti.ERROR}
     ti.init(arch=getattr(ti, arch), offline_cache=False, **options)
@@ -134,6 +134,10 @@ def waiting(name: str, module: Any) -> Callable[[], object]:
         import torch
 
         return torch.cuda.synchronize  # type: ignore[no-any-return]
+    if name == "warp":
+        import warp
+
+        return warp.synchronize  # type: ignore[no-any-return]
     return module.sync if name in TAICHI_LIKE else lambda: None
 
 
