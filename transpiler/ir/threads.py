@@ -293,12 +293,11 @@ def constant_iterations(task: Task) -> int | None:
 
 
 def has_full_blocks(task: Task) -> bool:
-    """Return whether each thread of each block has an iteration: along the last axes there are whole blocks."""
-    iterations, loop = 1, task.loop
-    for start, end, step in zip(*(reversed(bounds) for bounds in (loop.starts, loop.ends, loop.steps))) if loop else ():
-        if not (isinstance(start, Const) and isinstance(end, Const) and isinstance(step, Const)):
-            return False
-        iterations *= len(range(int(start.value), int(end.value), int(step.value)))
-        if iterations % task.block_dim == 0:
-            return True
-    return False
+    """Return whether each thread of each block has an iteration; of tiles (`Task.tile`), at run time too."""
+    iterations = constant_iterations(task)
+    if iterations is not None:
+        return iterations % task.block_dim == 0
+    if not task.tile or task.loop is None:
+        return False
+    start, end = task.loop.starts[-1], task.loop.ends[-1]
+    return isinstance(start, Const) and isinstance(end, Const) and (start.value, end.value) == (0, task.block_dim)
