@@ -19,7 +19,7 @@ import numpy as np
 from ...ir.builder import Builder
 from ...ir.nodes import Statement
 from ...ir.ops import OPS
-from ...ir.statements import ListInit, ListItem
+from ...ir.statements import Const, ListInit, ListItem
 from ...ir.types import SCALARS, Scalar, Tensor, i32, u1
 from ...options import CompileOptions
 from ..source.named_numbers import plain
@@ -80,10 +80,11 @@ class StaticNumbers:
         if found is None or kinds not in ({int}, {float}):
             return None
         loop, axis, by_index = found
-        if not all(0 <= i < len(loop.origins) for i in by_index):
+        places = _places(loop, axis)
+        if places is None:
             return None
         unused = tuple(0.0 if kinds == {float} else 0 for _ in rows.present[0])
-        items = [by_index.get(i, unused) for i in range(max(by_index) + 1)]
+        items = [by_index.get(i, unused) for i in places]
         return self.item(self._constants(value, kinds.pop(), items), loop.indices[axis])
 
     # --- as the user wrote it
@@ -129,10 +130,11 @@ class StaticNumbers:
             if not rest and all(number == factor * i + start for i, number in numbers.items()):
                 if abs(factor) < 2**15 and abs(start) < 2**30:
                     return self._multiple(self.builder.cast(index, self.integer), factor, start)
-        if not all(0 <= i < len(loop.origins) for i in numbers):
+        places = _places(loop, axis)
+        if places is None:
             value.needs_one()
         unused = {bool: False, int: 0, float: 0.0}[kind]  # where the current statement does not run
-        items = [numbers.get(i, unused) for i in range(max(numbers) + 1)]
+        items = [numbers.get(i, unused) for i in places]
         return self.item(self._constants(value, kind, items), index)
 
     def _multiple(self, index: Statement, factor: int, start: int) -> Statement:
@@ -169,6 +171,17 @@ class StaticNumbers:
     def item(self, array: Statement, index: Statement) -> Statement:
         """Return an item of a local array."""
         return self.builder.add(ListItem(array, index, type=array.type))
+
+
+def _places(loop: StaticLoop, axis: int) -> range | None:
+    """Return the places of a list that has one for each index along an axis, also where no statement uses it: passes
+    may compute what a condition does not need. None if an index is negative, or many places had no number.
+    """
+    bounds = (loop.loop.starts[axis], loop.loop.ends[axis], loop.loop.steps[axis])
+    start, end, step = (int(bound.value) for bound in bounds if isinstance(bound, Const))
+    indices = range(start, end, step)
+    last = max(indices)
+    return range(last + 1) if min(indices) >= 0 and last < len(loop.origins) else None
 
 
 def _is_exact(name: str, rows: list[tuple[Any, ...]], results: Sequence[Any], kind: type, float_type: Scalar) -> bool:
