@@ -420,3 +420,24 @@ def of_lists(items: object, arch: str, unrolled: bool) -> list[object]:
 def test_loops_over_hostile_lists_compute_what_their_copies_compute(target: str, name: str) -> None:
     items = HOSTILE[name]
     assert repr(of_lists(items, target, False)) == repr(of_lists(items, target, True))
+
+
+PAIRS = [(0, 1), (2, -1), (1, 1), (-1, 0), (3, 2), (0, 0)]
+
+
+def test_numbers_that_only_first_iterations_use(target: str) -> None:
+    """A list has an item for each index: both sides of a choice may be computed."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+
+    @ti.kernel
+    def run(out: ti.types.ndarray(ti.i32, 1)):
+        for p in out:
+            for pair in ti.static(PAIRS):
+                out[p] = out[p] * 3 + (pair[1] if pair[1] > pair[0] else 2)
+
+    found = np.zeros(2, np.int32)
+    run(found)
+    expected = 0
+    for first, second in PAIRS:
+        expected = expected * 3 + (second if second > first else 2)
+    assert (found == expected).all()
