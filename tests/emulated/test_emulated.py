@@ -109,7 +109,7 @@ def test_an_update_that_should_be_atomic_is_lost(kernels: Loaded) -> None:
 @pytest.fixture
 def emulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let sessions of `arch=ti.cuda` run on the host."""
-    for name in ("open_device", "compile_cubin", "fill_words"):
+    for name in ("open_device", "compile_cubin", "fill_words", "LoadedCode"):
         monkeypatch.setattr(device.cuda, name, getattr(device.cuda, name))  # as it was, at the end
     monkeypatch.setattr(device.cuda_task_graphs, "Built", device.cuda_task_graphs.Built)  # likewise
     for name in device.sparse.MODULES:
