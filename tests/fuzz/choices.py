@@ -420,6 +420,7 @@ def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None
     change(block_tiles, "MANY", 256)
     change(register_plan, "FEWEST", 1)
     change(register_plan, "SHORT", 1)
+    change(register_plan, "THIN", 1)
     change(row_lanes, "FEW", 1)
     change(rows_of_sums, "FEWEST_ROWS", 1)
     change(rows_of_sums, "SHORTEST", 1)

@@ -329,4 +329,4 @@ def test_numbers_in_threads(kernel_of: Any, expression: str) -> None:
     assert (found is not None) == KNOWN[expression]
     if found is not None and "u8" not in expression:
         names = {"ti": type("ti", (), {"min": min, "abs": abs, "max": max}), "m": 0}
-        assert found.tolist() == [eval(expression, {**names, "t": t, "i": t}) for t in threads.tolist()]
+        assert list(map(int, found)) == [eval(expression, {**names, "t": t, "i": t}) for t in threads]

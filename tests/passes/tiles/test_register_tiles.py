@@ -22,6 +22,7 @@ def for_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let few iterations be enough."""
     monkeypatch.setattr(MODULE, "FEWEST", 1)
     monkeypatch.setattr(MODULE, "SHORT", 1)
+    monkeypatch.setattr(MODULE, "THIN", 1)
 
 
 @pytest.fixture
@@ -307,11 +308,57 @@ def test_names_of_the_pass_in_the_program(target: str, for_few: None) -> None:
     assert np.array_equal(c.to_numpy(), x @ y + 21)
 
 
+@pytest.mark.parametrize("first", [-5, 3])
+@pytest.mark.parametrize("end", [-2, 0, 37, 310])
+def test_starts_and_ends_that_the_launch_chooses(target: str, first: int, end: int) -> None:
+    """Two tasks share the iterations, and each runs in one of them, also before index 0."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    x, y = numbers((320, 9), (310, 9))
+
+    @ti.kernel
+    def add(a: Grid, b: Grid, c: Grid, last: ti.i32):
+        for i, j in ti.ndrange((first, last), 310):
+            s = 0.0
+            for k in range(a.shape[1]):
+                s += a[i + 5, k] * b[j, k]
+            c[i + 5, j] += s
+
+    source = add.source(arch=ti.cuda)
+    assert source.count(NOTE) == 2
+    c = np.ones((320, 310), np.float32)
+    add(x, y, c, end)
+    expected = np.ones((320, 310), np.float32)
+    if end > first:
+        expected[first + 5 : end + 5] += x[first + 5 : end + 5] @ y.T
+    assert np.array_equal(c, expected)
+
+
+@pytest.mark.parametrize(
+    "shape", [(2000, 3, 3), (1, 7, 3000), (300, 5, 300), (15, 5, 6001), (16, 5, 5625), (299, 2, 301)]
+)
+def test_few_and_many_iterations_of_ndarrays(target: str, shape: tuple[int, int, int]) -> None:
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    n, m, w = shape
+    x, y = numbers((n, m), (m, w))
+
+    @ti.kernel
+    def multiply(a: Grid, b: Grid, c: Grid):
+        for i, j in c:
+            s = 0.0
+            for k in range(a.shape[1]):
+                s += a[i, k] * b[k, j]
+            c[i, j] = s
+
+    c = np.zeros((n, w), np.float32)
+    multiply(x, y, c)
+    assert np.array_equal(c, x @ y)
+
+
 def unsuitable() -> dict[str, Any]:
     """Return kernels that run as before."""
     n = 400
     a, b, c = (ti.field(ti.f32, (n, n)) for _ in range(3))
-    rows = ti.field(ti.i32, n)
+    rows, weights = ti.field(ti.i32, n), ti.field(ti.f32, n)
 
     @ti.kernel
     def triangle():
@@ -348,6 +395,16 @@ def unsuitable() -> dict[str, Any]:
             c[i, j] = s
 
     @ti.kernel
+    def counted_down():
+        for i, j in c:
+            s = 0.0
+            p = n
+            for k in range(n):
+                p -= 1
+                s += a[i, k] * b[k, j] * weights[p]
+            c[i, j] = s
+
+    @ti.kernel
     def skips():
         for i, j in c:
             s = 0.0
@@ -381,7 +438,7 @@ def unsuitable() -> dict[str, Any]:
                 s += a[i, k] * b[k, j]
             c[i, j] = s
 
-    kernels = (triangle, in_place, indirect, leaves, skips, blur, rows_only, own_block)
+    kernels = (triangle, in_place, indirect, leaves, counted_down, skips, blur, rows_only, own_block)
     return {kernel.__name__: kernel for kernel in kernels}
 
 
@@ -394,7 +451,7 @@ def test_what_does_not_fit_runs_as_before(arch: str) -> None:
 
 def test_short_loops_run_as_before() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
-    found = {sizes: NOTE in product(*sizes)[0].source(arch=ti.cuda) for sizes in itertools.product((16, 400), repeat=3)}
+    found = {sizes: NOTE in product(*sizes)[0].source(arch=ti.cuda) for sizes in itertools.product((15, 400), repeat=3)}
     assert [sizes for sizes, has_tiles in found.items() if has_tiles] == [(400, 400, 400)]
 
 

@@ -26,6 +26,7 @@ Few iterations keep a thread each. How many there are over ndarrays only the lau
 from __future__ import annotations
 
 from dataclasses import field
+from functools import reduce
 from math import prod
 
 from ...ir.builder import Builder
@@ -49,11 +50,11 @@ from ...ir.statements import (
     repeats,
 )
 from ...ir.tasks import Kernel, Task
-from ...ir.types import Scalar, Tensor, i32
+from ...ir.types import Scalar, Tensor, i32, u32
 from ...lazy_dataclasses import dataclass
 from ..context import PassContext
 from ..threads.vector_lanes import ELEMENTWISE, INTEGER, varying_values
-from ..tiles.tiled_loops import has_at_least
+from ..tiles.tiled_loops import counts_of
 
 ROWS = 4
 FEW = 1 << 20
@@ -98,6 +99,8 @@ def _plan_of(task: Task) -> Plan | None:
     """Return how the rows of a task run together, None if each runs by itself."""
     loop = task.loop
     if loop is None or task.lanes > 1 or task.reductions or task.block_sums or task.private or task.synchronizes:
+        return None
+    if task.is_for_few:
         return None
     axis = len(loop.starts) - 2
     if axis < 0 or loop.cells is not None or loop.order or task.tile or not _is_usual(loop, axis):
@@ -232,7 +235,8 @@ def _join_rows(task: Task, plan: Plan, comments: bool) -> None:
     before = Builder(task.prologue, loop.location)
     rows: Statement = before.const(ROWS)
     if not plan.is_certain:
-        rows = before.op("select", has_at_least(before, loop, FEW), rows, before.const(1))
+        count = reduce(lambda a, b: before.op("mul", a, b), counts_of(before, loop))
+        rows = before.op("select", before.op("ge", count, before.const(FEW, u32)), rows, before.const(1))
         rows.hint = "rows"
     loop.steps[plan.axis] = rows
     task.lanes = ROWS

@@ -14,10 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ...ir.nodes import Block, Statement, blocks, operands, walk
 from ...ir.origins import BLOCK_SIZE, Origin
@@ -85,9 +81,9 @@ class _Access:
     statement. weight: how often it runs.
     """
 
-    rows: NDArray[Any]
-    columns: NDArray[Any]
-    active: NDArray[Any]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    active: tuple[bool, ...]
     weight: float
 
 
@@ -99,21 +95,25 @@ def _shared_arrays(task: Task) -> list[Array]:
 def _accesses_of(task: Task, arrays: set[Array]) -> dict[Array, list[_Access]]:
     """Return the accesses to some arrays whose indices are known; those at a distance from each other are one."""
     values = ThreadValues(task)
-    found: dict[Array, dict[bytes, _Access]] = {}
-    everyone = np.ones(len(values.threads), np.bool_)
+    found: dict[Array, dict[object, _Access]] = {}
+    everyone = (True,) * len(values.threads)
     for pointer, active, weight in _weighted(task.body, values, everyone, _Loops()):
         indices = [values.of(index) for index in pointer.indices] if pointer.array in arrays else [None]
-        known = [index.values.astype(np.int64) for index in indices if index is not None]
+        known = [[int(number) for number in index.values] for index in indices if index is not None]
         if len(known) < len(indices):
             continue
-        rows, columns = known[0], known[-1] - known[-1][0]
-        for index, extent in zip(known[1:-1], (pointer.array.shape or ())[1:-1], strict=True):
-            rows = rows * extent + index
-        rows = rows - rows[0]
-        key = b"".join(part.tobytes() for part in (rows, columns, active))
+        *outer, columns = known
+        rows = [0] * len(columns)
+        for index, extent in zip(outer, (pointer.array.shape or ())[:-1], strict=True):
+            rows = [row * extent + own for row, own in zip(rows, index, strict=True)]
+        key = (_from_first(rows), _from_first(columns), active)
         own = found.setdefault(pointer.array, {})
-        own[key] = _Access(rows, columns, active, weight + (own[key].weight if key in own else 0))
+        own[key] = _Access(*key, weight + (own[key].weight if key in own else 0))
     return {array: list(own.values()) for array, own in found.items()}
+
+
+def _from_first(numbers: list[int]) -> tuple[int, ...]:
+    return tuple(number - numbers[0] for number in numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +148,8 @@ def _depends(value: Statement, loop: RangeFor, axis: int) -> bool:
 
 
 def _weighted(
-    block: Block, values: ThreadValues, active: NDArray[Any], loops: _Loops
-) -> Iterator[tuple[GlobalPtr, NDArray[Any], float]]:
+    block: Block, values: ThreadValues, active: tuple[bool, ...], loops: _Loops
+) -> Iterator[tuple[GlobalPtr, tuple[bool, ...], float]]:
     """Yield what each access to a shared array points to, which threads run it, and how often."""
     for statement in block.statements:
         if isinstance(statement, (GlobalLoad, GlobalStore, AtomicOp)):
@@ -158,11 +158,13 @@ def _weighted(
                 yield base, active, loops.times(statement, base)
         elif isinstance(statement, If):
             condition = values.of(statement.condition)
-            is_true = active if condition is None or not condition.is_exact else condition.values != 0
-            yield from _weighted(statement.then, values, active & is_true, loops)
+            is_known = condition is not None and condition.is_exact
+            holds = condition.values if condition is not None and is_known else (True,) * len(active)
+            then = tuple(one and bool(held) for one, held in zip(active, holds, strict=True))
+            yield from _weighted(statement.then, values, then, loops)
             if statement.otherwise is not None:
-                is_false = active if is_true is active else ~is_true
-                yield from _weighted(statement.otherwise, values, active & is_false, loops)
+                rest = tuple(one and not held for one, held in zip(active, holds, strict=True)) if is_known else active
+                yield from _weighted(statement.otherwise, values, rest, loops)
         elif statement.BLOCKS:
             inside = _inside(statement, values, loops)
             for inner in blocks(statement):
@@ -186,11 +188,11 @@ def _iterations(statement: Statement, values: ThreadValues) -> float:
         return 1
     count = trip_count(statement)
     bounds = [values.of(bound) for bound in (*statement.starts, *statement.ends, *statement.steps)]
-    known = [bound.values.astype(np.int64) for bound in bounds if bound is not None and bound.is_exact]
+    known = [[int(number) for number in bound.values] for bound in bounds if bound is not None and bound.is_exact]
     if count is not None or len(bounds) != 3 or len(known) != 3:
         return ITERATIONS if count is None else count
-    start, end, step = known  # such as `range(thread, 340, 256)`
-    return float(np.maximum(0, -((start - end) // step)).mean())
+    counts = [len(range(*each)) for each in zip(*known, strict=True)]  # such as `range(thread, 340, 256)`
+    return sum(counts) / len(counts)
 
 
 # --- the choice -------------------------------------------------------------------------------------------------------
@@ -211,5 +213,6 @@ def _best(array: Array, accesses: list[_Access], paddings: list[int]) -> int:
 def _cycles(accesses: list[_Access], row: int, size_bytes: int) -> float:
     """Return the cycles of all accesses of a thread's warp, if rows have so many elements."""
     return sum(
-        access.weight * cycles(access.rows * row + access.columns, size_bytes, access.active) for access in accesses
+        access.weight * cycles([i * row + j for i, j in zip(access.rows, access.columns)], size_bytes, access.active)
+        for access in accesses
     )

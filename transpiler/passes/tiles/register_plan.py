@@ -43,8 +43,9 @@ the threads of a subgroup use all banks: 3.31 ms in place of 3.65 for 4096 x 409
 FEWEST = 300 * 300
 """Iterations that are worth it, if their number is known: 256 x 256 take an H200 13.7 us so, and 13.5 with a thread
 each, 511 x 511 25 and 55."""
-SHORT = 32
-"""Iterations of the serial loop, and of each axis, that are too few."""
+THIN, SHORT = 16, 32
+"""Iterations of each axis, and of the serial loop, that are too few. Tiles of loops that are not thin have no more
+iterations than the loops."""
 MOST_STAGED = 4
 """Loads of the serial loop that go through shared memory."""
 
@@ -160,12 +161,8 @@ class Plan:
 
     @property
     def is_for_many(self) -> bool:
-        """Whether several threads an iteration are faster if there are few (`shared_rows`), as only the launch knows.
-
-        Then all loads are of elements whose neighbours are those of the serial loop.
-        """
-        is_unknown = trip_count(self.loop) is None
-        return is_unknown and all(staged.along == len(staged.pointer.indices) - 1 for staged in self.staged)
+        """Whether only the launch knows if the loop is long, and not thin."""
+        return any(length_of(self.loop, axis) is None for axis in (self.row, self.column))
 
     def level(self, statement: Statement) -> int:
         """Return whether a value is the same for all elements of a thread (0), for those of a row (1), or not (2)."""
@@ -236,7 +233,7 @@ def _is_usual(task: Task, loop: RangeFor) -> bool:
         return False
     count = trip_count(loop)
     lengths = [length_of(loop, axis) for axis in (-2, -1)]
-    return (count is None or count >= FEWEST) and all(length is None or length >= SHORT for length in lengths)
+    return (count is None or count >= FEWEST) and all(length is None or length >= THIN for length in lengths)
 
 
 def length_of(loop: RangeFor, axis: int) -> int | None:
@@ -265,6 +262,8 @@ def _find_staged(plan: Plan) -> bool:
         if not isinstance(load, GlobalLoad):
             continue
         used = axes[load.pointer]
+        if UNKNOWN in used:  # elements of a block that are no iterations have no such place
+            return False
         if not used & {plan.row, plan.column}:
             continue
         staged = _staged(load, plan, axes)

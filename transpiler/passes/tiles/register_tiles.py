@@ -45,13 +45,13 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, Task
 from ...ir.threads import Barrier
-from ...ir.types import Scalar, Tensor, i32
+from ...ir.types import Scalar, Tensor, i32, u32
 from ...options import CompileOptions
 from ..analysis.queries import is_index_of
 from ..context import PassContext
 from ..rewrite import Rewriter
-from .register_plan import ACROSS, FEWEST, LARGE, TOGETHER, Plan, Staged, length_of, plan_of
-from .tiled_loops import has_at_least
+from .register_plan import ACROSS, FEWEST, LARGE, THIN, TOGETHER, Plan, Staged, length_of, plan_of
+from .tiled_loops import counts_of
 
 
 def register_tiles(kernel: Kernel, context: PassContext) -> bool:
@@ -76,6 +76,7 @@ def _leave_few(kernel: Kernel, task: Task, plan: Plan, comments: bool) -> None:
     """Add a task as it was before another one: it has the iterations if these are few, which only the launch knows."""
     loop, mapping = plan.loop, dict[Statement, Statement]()
     few = copy(task)
+    few.is_for_few = True
     few.prologue, few.body = clone_block(task.prologue, mapping), Block()
     loop.body, body = few.body, loop.body
     few.loop = own = clone(loop, mapping)  # type: ignore[assignment]
@@ -89,7 +90,8 @@ def _leave_few(kernel: Kernel, task: Task, plan: Plan, comments: bool) -> None:
     for of_many, each in ((True, task), (False, few)):
         _keep_if(each, of_many)
     if comments:
-        note = Remark("these iterations, if there are few (register_tiles)", "above", plan.serial.location)
+        text = f"fewer than {FEWEST:,} iterations, or fewer than {THIN} along an axis (register_tiles)"
+        note = Remark(text, "above", plan.serial.location)
         serial = mapping[plan.serial]
         serial.remarks = (note, *serial.remarks)
     kernel.tasks.insert(kernel.tasks.index(task), few)
@@ -102,8 +104,11 @@ def _keep_if(task: Task, is_for_many: bool) -> None:
     loop = task.loop
     assert loop is not None
     builder = Builder(task.prologue, loop.location)
-    is_many = has_at_least(builder, loop, FEWEST)
-    end, none = loop.ends[-2], builder.const(0)
+    rows, columns = counts_of(builder, loop)[-2:]
+    is_thick = builder.op("ge", builder.op("min", rows, columns), builder.const(THIN, u32))
+    product = builder.op("select", is_thick, builder.op("mul", rows, columns), builder.const(0, u32))
+    is_many = builder.op("ge", product, builder.const(FEWEST, u32))
+    end, none = loop.ends[-2], builder.again(loop.starts[-2])
     loop.ends[-2] = builder.op("select", is_many, *((end, none) if is_for_many else (none, end)))
     loop.over = None
 

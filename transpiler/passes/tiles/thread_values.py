@@ -13,7 +13,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...ir.nodes import Statement
 from ...ir.ops import OPS
@@ -21,7 +20,7 @@ from ...ir.snodes import index_at
 from ...ir.statements import Cast, Const, LoopIndex, Operation, RangeFor
 from ...ir.tasks import Task
 from ...ir.threads import SUBGROUP_SIZE, ThreadIndex
-from ...ir.types import Scalar, Type
+from ...ir.types import Scalar, Type, i32
 from ...lazy_dataclasses import dataclass
 from ..analysis.uniformity import Uniformity
 
@@ -29,21 +28,19 @@ MOST_WARPS = 4
 """Warps of a block whose threads are looked at, at equal distances."""
 SUMS = frozenset({"add", "sub", "bit_or", "bit_xor"})
 """Operations to which a number that counts as 0 contributes nothing."""
-OF_ARRAYS = SUMS | {"mul", "bit_and", "lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_not"}
-"""Operations whose meaning applies to arrays too, which is faster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """A value in each thread. is_exact: nothing in it counts as 0."""
+    """A value in each thread, as NumPy's scalars of its type. is_exact: nothing in it counts as 0."""
 
-    values: NDArray[Any]
+    values: tuple[Any, ...]
     is_exact: bool
 
     @property
     def differ(self) -> bool:
         """Whether threads have different numbers."""
-        return bool((self.values != self.values[0]).any())
+        return any(value != self.values[0] for value in self.values)
 
 
 class ThreadValues:
@@ -53,7 +50,7 @@ class ThreadValues:
         self.task = task
         self.threads = _threads(task.block_dim)
         self.varying = Uniformity(task).varying
-        self.unknown = Numbers(np.zeros(len(self.threads), np.int32), False)
+        self.unknown = Numbers((np.int32(0),) * len(self.threads), False)
         self.known: dict[Statement, Numbers | None] = {}
 
     def of(self, value: Statement) -> Numbers | None:
@@ -66,14 +63,14 @@ class ThreadValues:
     def _computed(self, value: Statement) -> Numbers | None:
         match value:
             case Const(value=number) if _is_integer(value.type):
-                return Numbers(np.full(len(self.threads), number, _dtype(value.type)), True)
+                return Numbers((_converted(number, value.type),) * len(self.threads), True)
             case ThreadIndex(kind=kind):
                 return self._thread_index(kind)
             case LoopIndex(loop=RangeFor() as loop, axis=axis):
                 return self._parallel_index(loop, axis) if loop is self.task.loop else self._serial_index(loop, axis)
             case Cast(value=operand, bits=False) if _is_integer(value.type) and _is_integer(operand.type):
                 given = self.of(operand)
-                return given and Numbers(given.values.astype(_dtype(value.type)), given.is_exact)
+                return given and Numbers(tuple(_converted(v, value.type) for v in given.values), given.is_exact)
             case Operation(operands=operands) if all(_is_integer(one.type) for one in (value, *operands)):
                 return self._operation(value)
         return None if value in self.varying else self.unknown
@@ -81,9 +78,9 @@ class ThreadValues:
     def _thread_index(self, kind: str) -> Numbers | None:
         match kind:
             case "thread" | "global":
-                return Numbers(self.threads, True)
+                return Numbers(tuple(map(np.int32, self.threads)), True)
             case "lane":
-                return Numbers(self.threads % SUBGROUP_SIZE, True)
+                return Numbers(tuple(np.int32(thread % SUBGROUP_SIZE) for thread in self.threads), True)
         return self.unknown
 
     def _parallel_index(self, loop: RangeFor, axis: int) -> Numbers | None:
@@ -92,17 +89,17 @@ class ThreadValues:
         if loop.cells is not None or self.task.lanes > 1 or not isinstance(step, Const):
             return None
         if loop.order:
-            indices = [index_at(loop.order, int(thread), len(loop.starts))[axis] for thread in self.threads]
-            position = np.array(indices, np.int32)
+            positions = [index_at(loop.order, thread, len(loop.starts))[axis] for thread in self.threads]
         else:
             inner = [count_along(loop, other) for other in range(axis + 1, len(loop.starts))]
             own = count_along(loop, axis) if axis else 1
             if own is None or None in inner:
                 return None
-            position = self.threads // max(1, prod(n for n in inner if n is not None))
-            position = position % max(1, own) if axis else position
+            size = max(1, prod(n for n in inner if n is not None))
+            positions = [thread // size % max(1, own) if axis else thread // size for thread in self.threads]
         first = int(start.value) if isinstance(start, Const) else 0
-        return Numbers((first + position * int(step.value)).astype(np.int32), isinstance(start, Const))
+        indices = (_converted(first + position * int(step.value), i32) for position in positions)
+        return Numbers(tuple(indices), isinstance(start, Const))
 
     def _serial_index(self, loop: RangeFor, axis: int) -> Numbers | None:
         """Return an index of another loop in its first iteration: later ones add the same in all threads."""
@@ -120,11 +117,8 @@ class ThreadValues:
             if value.op not in SUMS and any(not one.is_exact and not one.differ for one in known):
                 return None
         is_exact = all(one.is_exact for one in known)
-        meaning, dtype = OPS[value.op].meaning, _dtype(value.type)
-        if value.op in OF_ARRAYS:
-            return Numbers(meaning(*(one.values for one in known)).astype(dtype), is_exact)
-        numbers = zip(*(one.values for one in known), strict=True)
-        return Numbers(np.array([meaning(*each) for each in numbers], dtype), is_exact)
+        meaning, numbers = OPS[value.op].meaning, zip(*(one.values for one in known), strict=True)
+        return Numbers(tuple(_converted(meaning(*each), value.type) for each in numbers), is_exact)
 
 
 def count_along(loop: RangeFor, axis: int) -> int | None:
@@ -134,18 +128,18 @@ def count_along(loop: RangeFor, axis: int) -> int | None:
     return len(range(*numbers)) if len(numbers) == 3 else None
 
 
-def _threads(block_dim: int) -> NDArray[Any]:
+def _threads(block_dim: int) -> list[int]:
     """Return the numbers of the threads of some warps; the last one stands for those that a warp lacks."""
     warps = max(1, block_dim // SUBGROUP_SIZE)
     chosen = sorted({number * warps // MOST_WARPS for number in range(MOST_WARPS)})
-    lanes = np.minimum(np.arange(SUBGROUP_SIZE, dtype=np.int32), block_dim - 1)
-    return np.concatenate([lanes + np.int32(warp * SUBGROUP_SIZE) for warp in chosen])
+    return [warp * SUBGROUP_SIZE + min(lane, block_dim - 1) for warp in chosen for lane in range(SUBGROUP_SIZE)]
 
 
 def _is_integer(type: Type | None) -> bool:
     return isinstance(type, Scalar) and not type.is_float
 
 
-def _dtype(type: Type | None) -> np.dtype[Any]:
+def _converted(number: Any, type: Type | None) -> Any:
+    """Return a number as NumPy's scalar of a type; integers wrap."""
     assert isinstance(type, Scalar)
-    return type.numpy
+    return type.numpy.type(type(int(number)) if type.is_integral else bool(number))

@@ -10,7 +10,6 @@ In: a loop with constant bounds, and the extents of a tile, one for each axis. E
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from math import prod
 
 from ...ir.builder import Builder
@@ -24,15 +23,13 @@ MOST_ITERATIONS = 2**31 - 1
 """Of a parallel loop."""
 
 
-def has_at_least(builder: Builder, loop: RangeFor, count: int) -> Statement:
-    """Return whether a loop has so many iterations. They are counted without a sign, so that the host's count wraps
-    likewise."""
-    factors = []
+def counts_of(builder: Builder, loop: RangeFor) -> list[Statement]:
+    """Return the numbers of iterations along all axes, without a sign, so that the host's product wraps likewise."""
+    found: list[Statement] = []
     for start, end in zip(loop.starts, loop.ends, strict=True):
         last = builder.cast(builder.again(end), u32)
-        factors.append(last if is_const(start, 0) else builder.op("sub", last, builder.cast(builder.again(start), u32)))
-    total = reduce(lambda a, b: builder.op("mul", a, b), factors)
-    return builder.op("ge", total, builder.const(count, u32))
+        found.append(last if is_const(start, 0) else builder.op("sub", last, builder.cast(builder.again(start), u32)))
+    return found
 
 
 def may_have_tiles(loop: RangeFor) -> bool:
