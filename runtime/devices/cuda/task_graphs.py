@@ -111,7 +111,9 @@ class TaskGraphs:
 
     def submit(self, counts: Sequence[int], given: int | None = None) -> None:
         """Start all tasks, on CuPy's current stream if none is given."""
-        if not self.is_on:
+        if (
+            not self.is_on or sum(map(bool, counts)) < self._least
+        ):  # of tasks that exclude each other one has iterations
             return self._submit(counts, given)
         device = self._device
         stream: int = device.current_stream().ptr if given is None else given

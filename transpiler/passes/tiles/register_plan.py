@@ -43,7 +43,7 @@ the threads of a subgroup use all banks: 3.31 ms in place of 3.65 for 4096 x 409
 FEWEST = 300 * 300
 """Iterations that are worth it, if their number is known: 256 x 256 take an H200 13.7 us so, and 13.5 with a thread
 each, 511 x 511 25 and 55."""
-THIN, SHORT = 16, 32
+THIN, SHORT = 32, 32
 """Iterations of each axis, and of the serial loop, that are too few. Tiles of loops that are not thin have no more
 iterations than the loops."""
 MOST_STAGED = 4
