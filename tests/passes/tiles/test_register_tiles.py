@@ -17,6 +17,13 @@ MODULE = sys.modules["shadesmith.transpiler.passes.tiles.register_plan"]
 NOTE = "(register_tiles)"
 
 
+@pytest.fixture(autouse=True)
+def _of_blocks(request: pytest.FixtureRequest) -> None:
+    """Leave out the interpreter, which has no blocks, and takes seconds for a product."""
+    if "target" in request.fixturenames and request.getfixturevalue("target") == "python":
+        pytest.skip("the interpreter has no tiles")
+
+
 @pytest.fixture
 def for_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let few iterations be enough."""
