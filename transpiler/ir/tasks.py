@@ -106,7 +106,6 @@ class Task:
         lanes: iterations of the innermost axis that are one, which is the step of the loop there.
         blocks_done: counts the blocks of threads that have stored their partial results. The last one joins them in an
             order that does not change from run to run, and `epilogue` runs once. None: it runs in each block.
-        is_for_few: it has the iterations if these are few, or those of an axis; else another task (`register_tiles`).
         ends_alone: `epilogue` has a serial task that followed, so that it runs also if the loop has no iteration.
     """
 
@@ -132,7 +131,6 @@ class Task:
     lane_loops: int = 0
     short_vectors: bool = False
     tile: tuple[int, ...] = ()
-    is_for_few: bool = False
 
     @property
     def together(self) -> Block:

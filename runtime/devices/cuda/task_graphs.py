@@ -111,9 +111,7 @@ class TaskGraphs:
 
     def submit(self, counts: Sequence[int], given: int | None = None) -> None:
         """Start all tasks, on CuPy's current stream if none is given."""
-        if (
-            not self.is_on or sum(map(bool, counts)) < self._least
-        ):  # of tasks that exclude each other one has iterations
+        if not self.is_on or sum(map(bool, counts)) < self._least:  # a single task is no sequence
             return self._submit(counts, given)
         device = self._device
         stream: int = device.current_stream().ptr if given is None else given

@@ -100,8 +100,6 @@ def _plan_of(task: Task) -> Plan | None:
     loop = task.loop
     if loop is None or task.lanes > 1 or task.reductions or task.block_sums or task.private or task.synchronizes:
         return None
-    if task.is_for_few:
-        return None
     axis = len(loop.starts) - 2
     if axis < 0 or loop.cells is not None or loop.order or task.tile or not _is_usual(loop, axis):
         return None

@@ -91,7 +91,6 @@ class Staged:
         pointer: what it loads.
         own: the axis of the parallel loop on which it depends.
         place, along: which of the indices is that of this axis, and of the serial loop.
-        axes: on which axes the indices depend.
     """
 
     load: GlobalLoad

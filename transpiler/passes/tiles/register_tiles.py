@@ -76,7 +76,6 @@ def _leave_few(kernel: Kernel, task: Task, plan: Plan, comments: bool) -> None:
     """Add a task as it was before another one: it has the iterations if these are few, which only the launch knows."""
     loop, mapping = plan.loop, dict[Statement, Statement]()
     few = copy(task)
-    few.is_for_few = True
     few.prologue, few.body = clone_block(task.prologue, mapping), Block()
     loop.body, body = few.body, loop.body
     few.loop = own = clone(loop, mapping)  # type: ignore[assignment]
