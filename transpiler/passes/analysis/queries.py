@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import TypeGuard
 
 from ...ir.nodes import Statement, blocks
@@ -31,12 +32,15 @@ def is_index_of(value: Statement | None, loop: Statement | None) -> TypeGuard[Lo
 
 def trip_count(loop: RangeFor) -> int | None:
     """Return the number of all iterations, None if it is not constant."""
-    count = 1
-    for start, end, step in zip(loop.starts, loop.ends, loop.steps, strict=True):
-        if not (isinstance(start, Const) and isinstance(end, Const) and isinstance(step, Const)):
-            return None
-        count *= len(range(int(start.value), int(end.value), int(step.value)))
-    return count
+    counts = [count_along(loop, axis) for axis in range(len(loop.starts))]
+    return None if None in counts else prod(count for count in counts if count is not None)
+
+
+def count_along(loop: RangeFor, axis: int) -> int | None:
+    """Return the number of indices along an axis, None if it is not constant."""
+    bounds = (loop.starts[axis], loop.ends[axis], loop.steps[axis])
+    numbers = [int(bound.value) for bound in bounds if isinstance(bound, Const)]
+    return len(range(*numbers)) if len(numbers) == 3 else None
 
 
 def are_indices_of(values: Sequence[Statement], loop: Statement | None) -> bool:

@@ -39,7 +39,7 @@ from ..analysis.queries import is_index_of, summands
 from ..context import PassContext
 from ..rewrite import Rewriter
 from .block_tiles import may_synchronize
-from .tiled_loops import fits_tiles, limits, may_have_tiles, run_in_tiles, within_limits
+from .tiled_loops import fits_tiles, limits, may_have_tiles, new_shared, run_in_tiles, within_limits
 
 BLOCK = 256
 """Threads of a block, unless the program says: a tile of 8 x 32 has few neighbours."""
@@ -173,7 +173,10 @@ def _stage(kernel: Kernel, task: Task, found: dict[Array, Offsets], comments: bo
     firsts = [builder.op("sub", index, part) for index, part in zip(indices, within, strict=True)]
     for name, first, part in zip(_names(loop), firsts, within, strict=True):
         first.hint, part.hint = f"first_{name}", f"thread_{name}"
-    tiles = {array: _new_tile(kernel, array, _extents(tile, offsets)) for array, offsets in found.items()}
+    tiles = {
+        array: new_shared(kernel, f"{array.name}_tile", array.element, tuple(_extents(tile, offsets)))
+        for array, offsets in found.items()
+    }
     for array, offsets in found.items():
         _load(builder, task, array, tiles[array], offsets, firsts, thread, comments)
     builder.add(Barrier("block"))
@@ -195,16 +198,6 @@ def _part(builder: Builder, number: Statement, extents: tuple[int, ...] | list[i
     inner = prod(extents[axis + 1 :])
     value = builder.op("raw_div", number, builder.const(inner)) if inner > 1 else number
     return builder.op("raw_mod", value, builder.const(extents[axis])) if axis > 0 else value
-
-
-def _new_tile(kernel: Kernel, array: Array, extents: list[int]) -> Array:
-    binding = 1 + max((shared.binding for shared in kernel.shared), default=-1)
-    names = {shared.name for shared in kernel.shared}
-    name = f"{array.name}_tile"
-    name = name if name not in names else f"{name}_{binding}"
-    tile = Array(name, array.element, array.ndim, binding, shape=tuple(extents), is_shared=True)
-    kernel.shared.append(tile)
-    return tile
 
 
 def _load(

@@ -53,6 +53,7 @@ from ..analysis.queries import ends_iteration, is_index_of
 from ..analysis.reducible import is_invariant
 from ..context import PassContext
 from ..rewrite import Rewriter
+from .tiled_loops import new_shared
 
 FEWEST_TILES = 4
 """Tiles of a loop that is worth them, if its trip count is known."""
@@ -220,10 +221,8 @@ def _new_tile(kernel: Kernel, array: Array, size: int, capabilities: Capabilitie
     element = array.element
     if capabilities.has_vectors and isinstance(element, Tensor) and element.shape == (3,) and element.size_bytes == 12:
         element = Tensor((4,), element.element)
-    binding = 1 + max((shared.binding for shared in kernel.shared), default=-1)
-    name = f"{array.name}_tile"
-    tile = Array(name, element, 1, binding, shape=(size,), is_shared=True, extents=(block_size(size),))
-    kernel.shared.append(tile)
+    tile = new_shared(kernel, f"{array.name}_tile", element, (size,))
+    tile.extents = (block_size(size),)
     return tile
 
 

@@ -22,10 +22,10 @@ from ...ir.tasks import Kernel, Task
 from ...ir.threads import shared_size_bytes
 from ...ir.types import Scalar
 from ...lazy_dataclasses import dataclass
-from ..analysis.queries import is_index_of, trip_count
+from ..analysis.queries import count_along, is_index_of, trip_count
 from ..context import PassContext
 from .bank_conflicts import cycles
-from .thread_values import ThreadValues, count_along
+from .thread_values import ThreadValues
 
 PADDINGS = (0, 1, 2, 4, 8)
 """Elements after each row."""

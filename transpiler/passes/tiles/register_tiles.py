@@ -51,7 +51,7 @@ from ..analysis.queries import is_index_of
 from ..context import PassContext
 from ..rewrite import Rewriter
 from .register_plan import ACROSS, FEWEST, LARGE, THIN, TOGETHER, Plan, Staged, length_of, plan_of
-from .tiled_loops import counts_of
+from .tiled_loops import counts_of, new_shared
 
 
 def register_tiles(kernel: Kernel, context: PassContext) -> bool:
@@ -279,14 +279,8 @@ class _Tiling:
 
     def _new_tile(self, staged: Staged) -> Array:
         """Return an array in shared memory, transposed so that threads read neighbours."""
-        shared = self.kernel.shared
-        binding = 1 + max((array.binding for array in shared), default=-1)
-        name, names = f"{staged.pointer.array.name}_tile", {array.name for array in shared}
-        while name in names:
-            name += "_"
-        shape = (self.shape.depth, self.shape.extent)
-        shared.append(Array(name, staged.pointer.array.element, 2, binding, shape=shape, is_shared=True))
-        return shared[-1]
+        array = staged.pointer.array
+        return new_shared(self.kernel, f"{array.name}_tile", array.element, (self.shape.depth, self.shape.extent))
 
     def _place(self, staged: Staged, load: Statement) -> tuple[Statement, Statement]:
         """Return which element of a tile a thread loads: its index along the serial loop, and among rows or columns."""

@@ -22,6 +22,7 @@ from ...ir.tasks import Task
 from ...ir.threads import SUBGROUP_SIZE, ThreadIndex
 from ...ir.types import Scalar, Type, i32
 from ...lazy_dataclasses import dataclass
+from ..analysis.queries import count_along
 from ..analysis.uniformity import Uniformity
 
 MOST_WARPS = 4
@@ -119,13 +120,6 @@ class ThreadValues:
         is_exact = all(one.is_exact for one in known)
         meaning, numbers = OPS[value.op].meaning, zip(*(one.values for one in known), strict=True)
         return Numbers(tuple(_converted(meaning(*each), value.type) for each in numbers), is_exact)
-
-
-def count_along(loop: RangeFor, axis: int) -> int | None:
-    """Return the number of indices along an axis, None if it is not constant."""
-    bounds = (loop.starts[axis], loop.ends[axis], loop.steps[axis])
-    numbers = [int(bound.value) for bound in bounds if isinstance(bound, Const)]
-    return len(range(*numbers)) if len(numbers) == 3 else None
 
 
 def _threads(block_dim: int) -> list[int]:

@@ -15,9 +15,9 @@ from math import prod
 from ...ir.builder import Builder
 from ...ir.nodes import Statement
 from ...ir.snodes import IndexComponent
-from ...ir.statements import Const, RangeFor, is_const
-from ...ir.tasks import Task
-from ...ir.types import i32, u32
+from ...ir.statements import Array, Const, RangeFor, is_const
+from ...ir.tasks import Kernel, Task
+from ...ir.types import Type, i32, u32
 
 MOST_ITERATIONS = 2**31 - 1
 """Of a parallel loop."""
@@ -30,6 +30,15 @@ def counts_of(builder: Builder, loop: RangeFor) -> list[Statement]:
         last = builder.cast(builder.again(end), u32)
         found.append(last if is_const(start, 0) else builder.op("sub", last, builder.cast(builder.again(start), u32)))
     return found
+
+
+def new_shared(kernel: Kernel, name: str, element: Type | None, shape: tuple[int, ...]) -> Array:
+    """Add an array in the shared memory of blocks to a kernel; it gets a number if another one has its name."""
+    binding = 1 + max((shared.binding for shared in kernel.shared), default=-1)
+    name = f"{name}_{binding}" if any(shared.name == name for shared in kernel.shared) else name
+    assert element is not None
+    kernel.shared.append(Array(name, element, len(shape), binding, shape=shape, is_shared=True))
+    return kernel.shared[-1]
 
 
 def may_have_tiles(loop: RangeFor) -> bool:
