@@ -201,7 +201,7 @@ class _LauncherSource:
         self.packs_once = all(member.source in constants for member in self.members)
         self.locks = program.lock is not None
         self.brings_arguments = not self.locks and hooks.own is None
-        is_alone = len(module.tasks) == 1 and hooks.are_plain and hooks.stream is None
+        is_alone = module.starts_one_task and hooks.are_plain and hooks.stream is None
         self.inlined = getattr(program, "inlined", None) if is_alone else None
         """What submits without a lock: nothing can come between the tasks, and a launch has its own argument block."""
         if self.inlined is not None:
@@ -247,7 +247,7 @@ class _LauncherSource:
         values = ", ".join(map(self._value, range(len(self.members))))
         checks = self._textures() + self._checks(counts)
         if self.inlined is not None:
-            lines = self._inlined(values, checks, names[0])
+            lines = self._inlined(values, checks, names)
         elif self.packs_once:
             lines = [*checks, f"submit({numbers}{stream})"]
         elif not self.brings_arguments:
@@ -256,10 +256,10 @@ class _LauncherSource:
             lines = [*self._packed(f"packed = pack({values})"), *checks, f"submit({numbers}, packed)"]
         return [*lines, "session.epoch += 1"]
 
-    def _inlined(self, values: str, checks: Sequence[str], count: str) -> list[str]:
+    def _inlined(self, values: str, checks: Sequence[str], counts: Sequence[str]) -> list[str]:
         """Return the lines of a launch that contains those of `submit`; one that fails loses its argument block."""
         assert self.inlined is not None
-        counted = [*checks, *([] if count == "c0" else [f"c0 = {count}"])]
+        counted = [*checks, *(f"c{k} = {count}" for k, count in enumerate(counts) if count != f"c{k}")]
         take = ["try: taken = take()", "except IndexError: taken = new_block()"]
         if self.inlined.repeats:
             packed = [] if self.packs_once else self._packed(f"packed = pack({values})")
@@ -427,7 +427,7 @@ class _LauncherSource:
                 return bool(self.members[index].source[0] == "shape")
             case ("max", *operands):
                 return any(map(self._is_not_negative, operands))
-            case ("add" | "mul" | "floordiv" | "min", *operands):
+            case ("add" | "mul" | "floordiv" | "min", *operands) | ("select", _, *operands):
                 return all(map(self._is_not_negative, operands))
         return False
 
@@ -441,7 +441,7 @@ class _LauncherSource:
             case ("max", value, ("const", 0)) | ("max", ("const", 0), value) if self._is_not_negative(value):
                 return self._expression(value)
             case ("floordiv", value, ("const", by)) if by > 0:
-                return f"{self._expression(value)} // {by}"
+                return f"({self._expression(value)} // {by})"
             case ("shl", value, by) if by[0] != "const" or by[1] > MAX_SHIFT:
                 return f"({self._expression(value)} << min({self._expression(by)}, {MAX_SHIFT}))"
             case (op, *operands):

@@ -7,6 +7,7 @@ from dataclasses import field
 from enum import Enum
 from itertools import chain
 from operator import attrgetter
+from typing import NamedTuple
 
 from ..errors import NOWHERE, SourceLocation
 from ..lazy_dataclasses import dataclass
@@ -78,6 +79,19 @@ class PrivateSums:
     most_threads: int
 
 
+class Sizes(NamedTuple):
+    """The lengths of the loop of a task for which a launch starts it; other tasks have the iterations of other lengths.
+
+    axes: two axes of the loop. least, below: limits of the product of their lengths, None if it has no upper limit.
+    thinnest: if one of them is shorter, the product counts as 0.
+    """
+
+    axes: tuple[int, int]
+    thinnest: int
+    least: int
+    below: int | None = None
+
+
 @dataclass(eq=False, slots=True)
 class Task:
     """One launch: statements that run once, or a parallel loop.
@@ -103,6 +117,7 @@ class Task:
             is run by itself. The parts of the body between loops are `ThreadFor`s over these iterations.
         short_vectors: a compiler shall not take many iterations of the serial loops at a time.
         tile: extents of the iterations of a block, whose tiles of arrays are in shared memory; () for a plain loop.
+        sizes: the lengths of the loop for which a launch starts the task; None if it starts for all.
         lanes: iterations of the innermost axis that are one, which is the step of the loop there.
         blocks_done: counts the blocks of threads that have stored their partial results. The last one joins them in an
             order that does not change from run to run, and `epilogue` runs once. None: it runs in each block.
@@ -131,6 +146,7 @@ class Task:
     lane_loops: int = 0
     short_vectors: bool = False
     tile: tuple[int, ...] = ()
+    sizes: Sizes | None = None
 
     @property
     def together(self) -> Block:

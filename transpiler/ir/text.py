@@ -186,7 +186,8 @@ class _Printer:
 
     def task(self, task: Task) -> None:
         self.depth = 1
-        self.line(f"task {task.name} {task.kind.value} block_dim={task.block_dim} {{")
+        sizes = f" {task.sizes}" if task.sizes is not None else ""
+        self.line(f"task {task.name} {task.kind.value} block_dim={task.block_dim}{sizes} {{")
         if task.loop is None:
             self.block(task.body)
         else:

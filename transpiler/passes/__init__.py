@@ -88,6 +88,7 @@ from .target.normal_numbers import normal_numbers
 from .target.ranges import ranges
 from .target.reciprocals import reciprocals
 from .target.short_vectors import short_vectors
+from .target.step_addresses import step_addresses
 from .target.unroll_loops import unroll_loops
 from .target.wide_accesses import wide_accesses
 from .target.wrapping import wrapping
@@ -123,13 +124,13 @@ MAX_ROUNDS = 8
 class Cleanup(tuple[Pass, ...]):
     """Passes to run repeatedly, one after another, until none of them changes the kernel.
 
-    after: the pass without whose change there is nothing to do, None if others need the group too.
+    after: the passes without whose changes there is nothing to do, () if others need the group too.
     """
 
-    after: Pass | None = None
+    after: tuple[Pass, ...] = ()
 
 
-def until_stable(*steps: Pass, after: Pass | None = None) -> Cleanup:
+def until_stable(*steps: Pass, after: tuple[Pass, ...] = ()) -> Cleanup:
     """Return the steps as a group that runs until nothing changes, at most `MAX_ROUNDS` rounds."""
     group = Cleanup(steps)
     group.after = after
@@ -145,7 +146,7 @@ cleanup = until_stable(
     common_subexpressions,
     dead_code,
 )
-addresses = until_stable(hoist_addresses, common_subexpressions, dead_code, after=lower_access)
+addresses = until_stable(hoist_addresses, common_subexpressions, dead_code, after=(step_addresses, lower_access))
 
 UNAFFECTED: dict[Pass, tuple[Pass, ...]] = {
     fold: (fold,),
@@ -183,6 +184,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     vector_lanes: (RangeFor,),
     lane_loops: (RangeFor,),
     row_lanes: (RangeFor,),
+    step_addresses: (RangeFor,),
     lane_whiles: (While,),
     short_vectors: (RangeFor,),
     operand_order: (Tensor,),
@@ -296,6 +298,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         lane_loops,  # after `vector_lanes`, for the loops that it leaves
         lane_whiles,  # after `vector_lanes`, likewise
         short_vectors,  # after both, whose loops load neighbours
+        step_addresses,  # after all passes that know what an index is; before `wrapping`: it adds sums
         lower_access,  # after all passes that know what an index is; before `wrapping`: it adds sums
         addresses,  # shares and moves what `lower_access` has added; not `simplify`, which would undo `expand_vectors`
         wrapping,  # after all passes that know what a sum is
@@ -336,7 +339,7 @@ def run(kernel: Kernel, context: PassContext, last: str = "") -> None:
         for stage, steps in _pipeline(context).items():
             for step in steps:
                 if isinstance(step, Cleanup):
-                    if step.after is None or context.has_changed(step.after.__name__):
+                    if not step.after or any(context.has_changed(each.__name__) for each in step.after):
                         _run_until_stable(step, stage, kernel, context, waiting)
                     continue
                 _run_step(step, stage, kernel, context, waiting)

@@ -20,8 +20,8 @@ class CudaProgram:
     """A loaded kernel. arguments: buffer of the `Args` struct; log: NVRTC's output.
 
     submit(counts, stream): start all tasks, on CuPy's current stream if none is given.
-    inlined: lines of `submit`, by which a kernel of one task is started without the lock: its arguments never change,
-    or each launch has a block of its own. None if `submit` does more.
+    inlined: lines of `submit`, by which a kernel that starts one task is started without the lock: its arguments never
+    change, or each launch has a block of its own. None if `submit` does more.
     """
 
     is_whole = False
@@ -42,7 +42,7 @@ class CudaProgram:
         self.inlined: Submitter | None = starting
         is_profiled = device.sources is not None
         if device.task_graphs and not is_profiled and module.tasks:
-            least = min(MIN_TASKS, len(module.tasks))
+            least = 1 if module.starts_one_task else MIN_TASKS
             graphs = TaskGraphs(device, self._tasks, self.arguments, starting.submit, memory, least)
             if least < MIN_TASKS:
                 starting.repeat(graphs, device.launch_graph)

@@ -126,6 +126,7 @@ class Submitter:
             address of the argument block, that of `arguments` if none is given.
         before, lines: the body of `submit` for counts `c0`, `c1`, ... and a variable `block`, in terms of `names`, in
             two parts: what finds the stream, and what starts the tasks.
+        counts: the tuple of these counts.
         names: also those of launches with argument blocks of their own: `take` and `give` unused ones, `new_block`.
         repeats: whether launches that repeat are graphs, by `names["graphs"]`.
     """
@@ -173,7 +174,7 @@ class Submitter:
         }
         shapes = tuple(_shape(task, device.resident_threads) for task in tasks)
         self.before = _before("current().ptr", "False", memory is not None)
-        self.lines = _starts(shapes)
+        self.lines, self.counts = _starts(shapes), _counts(shapes)
         self.repeats = False
         exec(_code_of(shapes, memory is not None), self.names)  # noqa: S102
         self.submit: Submit = self.names.pop("submit")  # else it would be in a reference cycle with its namespace
@@ -201,7 +202,7 @@ class Submitter:
             f"graph = None if stream or not graphs.is_on else pick({packed}, None)",
             "if graph is None:",
             *(f"    {line}" for line in counted),
-            f"    graph = None if stream or not graphs.is_on else graphs.make({packed}, (c0,), {packed})",
+            f"    graph = None if stream or not graphs.is_on else graphs.make({packed}, {self.counts}, {packed})",
             *self.before[1:],
             "if graph is None:",
             *(f"    {line}" for line in otherwise),

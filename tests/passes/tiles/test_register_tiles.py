@@ -14,6 +14,7 @@ import shadesmith as ti
 
 Grid = ti.types.ndarray(ti.f32, 2)
 MODULE = sys.modules["shadesmith.transpiler.passes.tiles.register_plan"]
+TILES = sys.modules["shadesmith.transpiler.passes.tiles.register_tiles"]
 NOTE = "(register_tiles)"
 
 
@@ -27,15 +28,17 @@ def _of_blocks(request: pytest.FixtureRequest) -> None:
 @pytest.fixture
 def for_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let few iterations be enough."""
-    monkeypatch.setattr(MODULE, "FEWEST", 1)
     monkeypatch.setattr(MODULE, "SHORT", 1)
-    monkeypatch.setattr(MODULE, "THIN", 1)
+    for name in ("FEWEST", "THIN"):
+        for module in (MODULE, TILES):
+            monkeypatch.setattr(module, name, 1)
 
 
 @pytest.fixture
 def for_many(for_few: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let few iterations be enough for blocks of 128 x 128."""
-    monkeypatch.setattr(MODULE, "MANY", 1)
+    for module in (MODULE, TILES):
+        monkeypatch.setattr(module, "MANY", 1)
 
 
 def numbers(*shapes: tuple[int, ...], dtype: type = np.float32) -> list[np.ndarray]:
@@ -140,8 +143,12 @@ def test_transposed_factors(target: str, for_few: None, layout: str) -> None:
     assert np.array_equal(c.to_numpy(), x @ y)
 
 
+@pytest.mark.parametrize("sizes", ["any", "for_few", "for_many"])
 @pytest.mark.parametrize(("n", "m", "w"), [(64, 64, 64), (70, 31, 1), (1, 5, 200), (0, 4, 4), (4, 0, 4), (129, 16, 66)])
-def test_ndarrays(target: str, n: int, m: int, w: int) -> None:
+def test_ndarrays(target: str, n: int, m: int, w: int, sizes: str, request: pytest.FixtureRequest) -> None:
+    """In the task of each size: as they are, these are few iterations."""
+    if sizes != "any":
+        request.getfixturevalue(sizes)
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
     x, y = numbers((n, m), (m, w))
 
@@ -359,6 +366,49 @@ def test_few_and_many_iterations_of_ndarrays(target: str, shape: tuple[int, int,
     c = np.zeros((n, w), np.float32)
     multiply(x, y, c)
     assert np.array_equal(c, x @ y)
+
+
+@pytest.mark.parametrize(
+    ("shape", "number"),
+    [
+        ((39, 40), 0),
+        ((40, 40), 1),
+        ((7, 2000), 0),
+        ((2000, 7), 0),
+        ((79, 81), 1),
+        ((80, 80), 2),
+        ((8, 800), 2),
+        ((0, 9), 0),
+    ],
+)
+def test_a_launch_starts_the_task_for_its_size(
+    target: str, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int], number: int
+) -> None:
+    for name, value in {"FEWEST": 40 * 40, "MANY": 80 * 80, "THIN": 8}.items():
+        for module in (MODULE, TILES):
+            monkeypatch.setattr(module, name, value)
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+
+    @ti.kernel
+    def multiply(a: Grid, b: Grid, c: Grid):
+        for i, j in c:
+            s = 0.0
+            for k in range(a.shape[1]):
+                s += a[i, k] * b[k, j]
+            c[i, j] = s
+
+    n, w = shape
+    x, y, c = numbers((n, 35), (35, w), (n, w))
+    counts = [task.iterations for task in multiply.launch_plan(x, y, c).tasks]
+    if target != "cpu":
+        extent, threads = [(1, 1), (64, 128 if target == "cuda" else 256), (128, 256)][number]
+        expected = [0, 0, 0]
+        expected[number] = -(-n // extent) * -(-w // extent) * threads
+        assert counts == expected  # and no block more
+    for _ in range(20):  # on CUDA the later ones are graphs
+        c[:] = -1
+        multiply(x, y, c)
+        assert np.array_equal(c, x @ y)
 
 
 def unsuitable() -> dict[str, Any]:

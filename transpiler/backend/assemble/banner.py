@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from ...errors import NOWHERE, SourceLocation, basename
-from ...ir.tasks import Kernel, Task
+from ...ir.tasks import Kernel, Sizes, Task
 from ...ir.textures import describe_texture
 from ...options import VERSION
 from ..languages.common.one_line import COLUMNS
@@ -70,7 +70,15 @@ def task_title(context: EmitContext, printed: PrintedTask) -> str:
     if task.loop.purpose:
         return f"{title}, {task.loop.purpose}"
     over = task.loop.cells or task.loop.over
-    return f"{title} over {over.name if over is not None else ', '.join(printed.names)}"
+    sizes = f"; for {_sizes(task.sizes)}" if task.sizes is not None else ""
+    return f"{title} over {over.name if over is not None else ', '.join(printed.names)}{sizes}"
+
+
+def _sizes(sizes: Sizes) -> str:
+    """Return for which lengths of its loop a launch starts a task."""
+    if not sizes.least:
+        return f"fewer than {sizes.below:,} iterations, or {sizes.thinnest} along an axis"
+    return f"{sizes.least:,} {'iterations and more' if sizes.below is None else f'to {sizes.below - 1:,} iterations'}"
 
 
 def python_line(context: EmitContext, task: Task) -> str:

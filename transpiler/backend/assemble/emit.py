@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from ...ir.functions import reachable
-from ...ir.tasks import Kernel
+from ...ir.statements import RangeFor
+from ...ir.tasks import Kernel, Sizes
 from ...ir.text import print_kernel
 from ...options import Capabilities, CompileOptions
 from ..languages.c.language import C
@@ -19,7 +20,7 @@ from ..languages.common.target import Target
 from ..languages.registry import LANGUAGES
 from ..layout.layout import Layout, layout
 from ..layout.task_memory import memory_of
-from ..layout.trip_counts import NONE, loop_indices, serial_trip_count
+from ..layout.trip_counts import NONE, loop_indices, serial_trip_count, size_on_host
 from ..module.interface import BackendModule, Expression, SourceFile, TaskSource
 from .context import EmitContext, emit_context
 from .files import FileAssembler
@@ -80,24 +81,36 @@ def _task_source(context: EmitContext, p: PrintedTask, file: int) -> TaskSource:
         entry=p.entry,
         file=file,
         block_dim=1 if p.threads is None else p.task.block_dim,
-        extents=_extents(p),
+        extents=_extents(form, p),
         reads=reads,
         writes=writes,
         strided=p.grid.is_strided,
         serial_turns=None if trip_count[0] == "const" else trip_count,
         items=p.items,
+        is_alternative=p.task.sizes is not None,
         loop=None if p.task.loop is None else loop_indices(form, p.task.loop, p.names),
     )
 
 
-def _extents(p: PrintedTask) -> tuple[Expression, ...] | None:
+def _extents(form: Layout, p: PrintedTask) -> tuple[Expression, ...] | None:
     """Return the trip counts of a task, at least 1 if a serial task has become its end."""
     if p.threads is None:
         return (("const", 1),)
     extents = p.threads.extents
+    if p.task.sizes is not None and p.task.loop is not None:
+        assert extents is not None
+        return (_of_sizes(form, p.task.loop, p.task.sizes, extents[0]), *extents[1:])
     if not p.task.ends_alone or extents is None:
         return extents
     return tuple(("const", max(e[1], 1)) if e[0] == "const" else ("max", e, ("const", 1)) for e in extents)
+
+
+def _of_sizes(form: Layout, loop: RangeFor, sizes: Sizes, extent: Expression) -> Expression:
+    """Return an extent, 0 if the loop has other lengths than its task is for."""
+    size = size_on_host(form, loop, sizes)
+    if sizes.below is not None:
+        extent = ("select", ("ge", size, ("const", sizes.below)), NONE, extent)
+    return ("select", ("ge", size, ("const", sizes.least)), extent, NONE) if sizes.least else extent
 
 
 def _tool_options(options: CompileOptions) -> dict[str, Any]:

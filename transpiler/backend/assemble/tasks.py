@@ -35,10 +35,9 @@ from ..print.blocks import (
     declare_shared,
 )
 from ..print.blocks import WRITERS as BLOCK_WRITERS
-from ..print.early_returns import leave_by_loop
 from ..print.expressions import Expressions
 from ..print.functions import WRITERS as CALL_WRITERS
-from ..print.functions import PrintedFunction, print_function, return_writer
+from ..print.functions import PrintedFunction, leave_by_loop, print_function, return_writer
 from ..print.iteration_order import part_names
 from ..print.line_comments import shortened
 from ..print.lines import Line
@@ -61,6 +60,7 @@ from ..print.threads import (
 )
 from .block_sums import ELEMENT, BlockSums, print_block_sums
 from .context import EmitContext
+from .element_pointers import element_pointers
 from .grid_stride import Grid, grid_of
 from .local_arrays import local_arrays
 
@@ -225,6 +225,7 @@ class TaskPrinter:
         placement = place([(block, [])], self._is_infix)
         printer = self._statements(placement)
         printer.e.local_arrays = local_arrays(block, placement, self.language)
+        printer.e.element_pointers = element_pointers(block, placement, self.language)
         names: list[str] = []
         if task.loop is not None:
             if task.synchronizes:  # before the user's names: a loop's index may be called `thread`

@@ -12,7 +12,7 @@ from ...errors import TaichiTypeError
 from ...ir.functions import Call, Function
 from ...ir.nodes import Block, Statement, blocks
 from ...ir.statements import ArgLoad, ArrayShape, Cast, Const, IfExp, Operation, RangeFor, repeats
-from ...ir.tasks import Task
+from ...ir.tasks import Sizes, Task
 from ...ir.types import Scalar, Type
 from ...options import MAX_ITERATIONS
 from ..module.interface import Expression, LoopIndices
@@ -73,6 +73,20 @@ def extent_on_host(layout: Layout, loop: RangeFor, axis: int) -> Expression | No
     if abs(step) > 1:
         span = ("floordiv", ("add", span, ("const", abs(step) - 1)), ("const", abs(step)))
     return span if isinstance(loop.ends[axis], ArrayShape) and span is end else ("max", span, NONE)
+
+
+def size_on_host(layout: Layout, loop: RangeFor, sizes: Sizes) -> Expression:
+    """Return the number that the limits of `sizes` are for: the product of two lengths, 0 if one is too short."""
+    rows, columns = (_length_on_host(layout, loop, axis) for axis in sizes.axes)
+    is_thick: Expression = ("ge", ("min", rows, columns), ("const", sizes.thinnest))
+    return ("select", is_thick, ("mul", rows, columns), NONE)
+
+
+def _length_on_host(layout: Layout, loop: RangeFor, axis: int) -> Expression:
+    """Return the number of iterations along an axis whatever its step is, less than 0 if there are none."""
+    start, end = _on_host(layout, loop.starts[axis]), _on_host(layout, loop.ends[axis])
+    assert start is not None and end is not None
+    return end if start == NONE else ("sub", end, start)
 
 
 def has_constant_step(loop: RangeFor, axis: int) -> bool:

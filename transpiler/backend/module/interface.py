@@ -179,6 +179,8 @@ class TaskSource:
     support only one row."""
     items: int = 1
     """Iterations per thread at a time: of loops with reductions, and in edited sources with `#define ITEMS`."""
+    is_alternative: bool = False
+    """Whether others of the kernel's tasks run the same loop, and each launch has iterations for one of them only."""
 
     @property
     def iterations_per_block(self) -> int:
@@ -245,6 +247,11 @@ class BackendModule:
     interface: Interface
     options: dict[str, Any] = field(default_factory=dict)
     program: Any = None
+
+    @property
+    def starts_one_task(self) -> bool:
+        """Whether a launch starts no more than one task."""
+        return len(self.tasks) == 1 or (bool(self.tasks) and all(task.is_alternative for task in self.tasks))
 
     def to_json(self) -> dict[str, Any]:
         """Return the module as JSON-able data, without `program`."""

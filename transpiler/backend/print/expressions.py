@@ -67,12 +67,13 @@ from ..languages.common.syntax import (
 )
 from ..languages.common.syntax_forms import EQUAL, INFIX, OR, PRIMARY, TERNARY, UNARY, Rendered, Syntax
 from ..languages.common.target import Target
-from ..languages.common.tensors import is_native, is_short_vector, literal_of, narrows, pointed_element, zero_of
+from ..languages.common.tensors import is_native, is_short_vector, literal_of, narrows, zero_of
 from ..layout.accessors import UsedMemory, passed_accessor
 from ..layout.args_members import WIDENED
 from ..layout.layout import Layout
 from ..layout.signatures import Signature
 from . import conversions, wrapping
+from .local_memory import element_by_pointer, element_of_parameter
 
 WRAPPED = frozenset(WRAPPING.values())
 LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
@@ -116,6 +117,7 @@ class Expressions:
         self.variable_names: dict[Statement, str] = {}
         self.innermost: dict[Statement, bool] = {}
         self.local_arrays: frozenset[Statement] = frozenset()
+        self.element_pointers: Mapping[Statement, Array] = {}
 
     def of(self, value: Statement) -> Rendered:
         """Return a value: its name, its remembered expression, or an argument, a number, an index."""
@@ -197,7 +199,7 @@ class Expressions:
             case Reference():
                 return f"*{self.parameter_of(pointer)}" if self.is_pointer(pointer) else self.parameter_of(pointer)
             case MatrixPtr(origin=Reference() as origin, indices=indices) if self.is_pointer(origin):
-                return self._pointed(self.parameter_of(origin), origin.type, indices)
+                return element_of_parameter(self, self.parameter_of(origin), origin.type, indices)
             case MatrixPtr(origin=Alloca() as origin, indices=indices) if origin in self.local_arrays:
                 return f"{self.lvalue(origin)}{''.join(f'[{self.of(i).source}]' for i in indices)}"
             case MatrixPtr(origin=origin, indices=indices):
@@ -215,6 +217,8 @@ class Expressions:
         if array.is_shared:
             used.arrays[array] = None
             return f"{self.layout.accessors.names[array]}{''.join(f'[{self.of(i).source}]' for i in pointer.indices)}"
+        if self.element_pointers and (text := element_by_pointer(self, pointer)):
+            return text
         if pointer.cell is not None:
             used.inside[array] = None
             self.uses_args = True
@@ -251,12 +255,6 @@ class Expressions:
         name = self.parameters[pointer.parameter]
         self.variables_used.add(name)
         return name
-
-    def _pointed(self, pointer: str, tensor: Type | None, indices: list[Statement]) -> str:
-        """Return an element of the tensor that `pointer` points to."""
-        assert isinstance(tensor, Tensor)
-        numbers = [int(i.value) if isinstance(i, Const) else self.of(i).source for i in indices]
-        return pointed_element(self.language, tensor, pointer, numbers)
 
     def element(self, owner: str, tensor: Type | None, indices: list[Statement], is_lvalue: bool) -> Rendered:
         """Render an element of the tensor `owner`."""

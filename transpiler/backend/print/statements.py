@@ -40,6 +40,7 @@ from .conversions import assigned
 from .expressions import Expressions, result_of
 from .line_comments import adjoint_comment, inert, python_comment, remarks_above
 from .lines import Line, wrapped, wrapped_comment
+from .local_memory import declared_array, declared_pointer
 from .loop_heads import declare_axis, loop_head, partial_hint, unroll_hint
 from .placement import UNSEEN, WITHOUT_LINES, Placement
 from .value_names import derived_name
@@ -78,7 +79,7 @@ class Statements:
         self.exit_lines = ["return;"]
         """Lines that end the function if a check fails; only the last one if the check failed in a called function."""
         self.exit_count = 0
-        """Exits of the function so far, for `early_returns.py`."""
+        """Exits of the function so far, for `leave_by_loop`."""
         self.last_exit = 0
         """Index of the line of the function's last `return`."""
         self.shared_atomics: frozenset[tuple[str, str]] = frozenset()
@@ -373,12 +374,6 @@ def _as_local(p: Statements, alloca: Alloca, name: str) -> str:
     raise InternalError(f"emit: `{name}` is a variable of each thread of a block")
 
 
-def _declared_array(p: Statements, variable: Statement, name: str) -> str:
-    assert isinstance(variable.type, Tensor)
-    extents = "".join(f"[{extent}]" for extent in variable.type.shape)
-    return f"{p.e.name_of_type(variable.type.element)} {name}{extents} = {{{p.e.language.zero_values or ''}}};"
-
-
 def _alloca(p: Statements, alloca: Alloca) -> None:
     if alloca in p.placement.dead or alloca in p.placement.declared_by_store:
         return
@@ -386,7 +381,7 @@ def _alloca(p: Statements, alloca: Alloca) -> None:
     name = p.name(alloca)
     p.e.rendered[alloca] = Rendered(name)
     if alloca in p.e.local_arrays:
-        p.emit(_declared_array(p, alloca, name))
+        p.emit(declared_array(p.e, alloca, name))
         return
     if alloca.per_thread:
         p.emit(p.declare_per_thread(p, alloca, name))
@@ -403,7 +398,11 @@ def _local_store(p: Statements, store: LocalStore) -> None:
         name = p.name(store.pointer)
         if store.pointer in p.e.local_arrays:
             p.e.rendered[store.pointer] = Rendered(name)
-            p.emit(_declared_array(p, store.pointer, name), store.location)
+            p.emit(declared_array(p.e, store.pointer, name), store.location)
+            return
+        if store.pointer in p.e.element_pointers:
+            p.emit(declared_pointer(p.e, store, name), store.location)
+            p.e.rendered[store.pointer] = Rendered(name)
             return
         rendered = assigned(p.e.language, store.value, p.e.of(store.value), p.e.of)
         p.declare_value(p.e.name_of_type(store.pointer.type), name, rendered.initializer, store.location)

@@ -8,7 +8,9 @@ from typing import TypeGuard
 
 from ...ir.nodes import Statement, blocks
 from ...ir.statements import (
+    ArgLoad,
     Array,
+    ArrayShape,
     Cast,
     Const,
     Continue,
@@ -22,12 +24,22 @@ from ...ir.statements import (
     While,
     base_pointer,
 )
-from ...ir.types import Tensor
+from ...ir.types import Scalar, Tensor
 
 
 def is_index_of(value: Statement | None, loop: Statement | None) -> TypeGuard[LoopIndex]:
     """Return whether `value` is an index of `loop`, along any of its axes."""
     return isinstance(value, LoopIndex) and value.loop is loop
+
+
+def is_given(bound: Statement) -> bool:
+    """Return whether the host certainly computes a bound of a parallel loop."""
+    match bound:
+        case Const() | ArrayShape() | ArgLoad(type=Scalar(kind="int", bits=32)):
+            return True
+        case Operation(op="add" | "sub" | "mul" | "min" | "max", operands=parts, type=Scalar(kind="int", bits=32)):
+            return all(map(is_given, parts))
+    return False
 
 
 def trip_count(loop: RangeFor) -> int | None:

@@ -2,7 +2,7 @@
 
 `elif` counts, since it is inside the `else` before it, and so does `continue` in a serial loop: Mesa puts the
 statements after it into an `else`. Other exits are printed in a way that avoids this
-(`backend/print/early_returns.py`). Source: LP_MAX_TGSI_NESTING of Mesa, 80; measured: 81 conditions are correct, 121
+(`leave_by_loop`). Source: LP_MAX_TGSI_NESTING of Mesa, 80; measured: 81 conditions are correct, 121
 silently run the body of the 79th.
 """
 

@@ -33,8 +33,6 @@ from ...ir.builder import Builder
 from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, clone_block, operands, walk
 from ...ir.statements import (
     Alloca,
-    ArgLoad,
-    ArrayShape,
     Cast,
     Const,
     GlobalLoad,
@@ -52,6 +50,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, i32, u32
 from ...lazy_dataclasses import dataclass
+from ..analysis.queries import is_given
 from ..context import PassContext
 from ..threads.vector_lanes import ELEMENTWISE, INTEGER, varying_values
 from ..tiles.tiled_loops import counts_of
@@ -119,17 +118,7 @@ def _is_usual(loop: RangeFor, axis: int) -> bool:
     """Return whether iterations are one apart, and the launch knows how many there are."""
     if not is_const(loop.starts[axis], 0) or not all(is_const(step, 1) for step in loop.steps):
         return False
-    return all(isinstance(start, Const) for start in loop.starts) and all(map(_is_given, loop.ends))
-
-
-def _is_given(end: Statement) -> bool:
-    """Return whether the host certainly computes an end."""
-    match end:
-        case Const() | ArrayShape() | ArgLoad(type=Scalar(kind="int", bits=32)):
-            return True
-        case Operation(op="add" | "sub", operands=[first, Const()], type=Scalar(kind="int", bits=32)):
-            return _is_given(first)
-    return False
+    return all(isinstance(start, Const) for start in loop.starts) and all(map(is_given, loop.ends))
 
 
 def _count(loop: RangeFor) -> int | None:

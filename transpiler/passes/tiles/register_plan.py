@@ -31,7 +31,7 @@ from ...ir.types import Scalar, i32
 from ...lazy_dataclasses import dataclass
 from ...options import Capabilities
 from ..analysis.aliasing import written_objects
-from ..analysis.queries import is_index_of, trip_count
+from ..analysis.queries import is_given, is_index_of, trip_count
 from ..analysis.reducible import is_invariant
 from .block_tiles import may_synchronize
 
@@ -142,6 +142,12 @@ class Plan:
         return numbers * self.shape.depth * self.shape.extent
 
     @property
+    def is_wide(self) -> bool:
+        """Whether a thread needs many registers for an element."""
+        values = [*self.variables, *(staged.load for staged in self.staged)]
+        return len(values) > 3 or any(isinstance(v.type, Scalar) and v.type.bits > 32 for v in values)
+
+    @property
     def has_whole_tiles(self) -> bool:
         """Whether the serial loop has a known number of iterations, a multiple of those of a tile."""
         length = length_of(self.serial, 0)
@@ -159,7 +165,7 @@ class Plan:
         return all(_adds_product(s, loads) for s in self.serial.body if isinstance(s, LocalStore))
 
     @property
-    def is_for_many(self) -> bool:
+    def is_of_any_size(self) -> bool:
         """Whether only the launch knows if the loop is long, and not thin."""
         return any(length_of(self.loop, axis) is None for axis in (self.row, self.column))
 
@@ -210,9 +216,7 @@ def plan_of(task: Task, capabilities: Capabilities) -> Plan | None:
 def _shape_of(plan: Plan, small: Shape) -> Shape:
     """Return what a block computes: more of long loops, if that needs few registers. small: of others."""
     count = trip_count(plan.loop)
-    values = [*plan.variables, *(staged.load for staged in plan.staged)]
-    is_wide = len(values) > 3 or any(isinstance(v.type, Scalar) and v.type.bits > 32 for v in values)
-    return small if count is None or count < MANY or is_wide else LARGE
+    return small if count is None or count < MANY or plan.is_wide else LARGE
 
 
 def _is_usual(task: Task, loop: RangeFor) -> bool:
@@ -228,7 +232,7 @@ def _is_usual(task: Task, loop: RangeFor) -> bool:
         return False
     if not all(is_const(step, 1) for step in loop.steps) or not all(isinstance(s, Const) for s in loop.starts[-2:]):
         return False
-    if not all(map(is_invariant, loop.ends)):
+    if not all(map(is_given, loop.ends)):
         return False
     count = trip_count(loop)
     lengths = [length_of(loop, axis) for axis in (-2, -1)]

@@ -43,15 +43,15 @@ from ...ir.statements import (
     Operation,
     RangeFor,
 )
-from ...ir.tasks import Kernel, Task
+from ...ir.tasks import Kernel, Sizes, Task
 from ...ir.threads import Barrier
-from ...ir.types import Scalar, Tensor, i32, u32
-from ...options import CompileOptions
+from ...ir.types import Scalar, Tensor, i32
+from ...options import Capabilities, CompileOptions
 from ..analysis.queries import is_index_of
 from ..context import PassContext
 from ..rewrite import Rewriter
-from .register_plan import ACROSS, FEWEST, LARGE, THIN, TOGETHER, Plan, Staged, length_of, plan_of
-from .tiled_loops import counts_of, new_shared
+from .register_plan import ACROSS, FEWEST, LARGE, MANY, THIN, TOGETHER, Plan, Staged, length_of, plan_of
+from .tiled_loops import new_shared
 
 
 def register_tiles(kernel: Kernel, context: PassContext) -> bool:
@@ -65,51 +65,52 @@ def register_tiles(kernel: Kernel, context: PassContext) -> bool:
     for task in list(kernel.tasks):
         plan = plan_of(task, capabilities)
         if plan is not None:
-            if plan.is_for_many:
-                _leave_few(kernel, task, plan, options.why_comments)
-            _Tiling(kernel, task, plan, options.why_comments).run()
+            for own, of_own in _by_size(kernel, task, plan, capabilities):
+                _Tiling(kernel, own, of_own, options.why_comments).run()
             changed = True
     return changed
 
 
-def _leave_few(kernel: Kernel, task: Task, plan: Plan, comments: bool) -> None:
-    """Add a task as it was before another one: it has the iterations if these are few, which only the launch knows."""
-    loop, mapping = plan.loop, dict[Statement, Statement]()
-    few = copy(task)
-    few.prologue, few.body = clone_block(task.prologue, mapping), Block()
-    loop.body, body = few.body, loop.body
-    few.loop = own = clone(loop, mapping)  # type: ignore[assignment]
-    loop.body = body
-    assert isinstance(own, RangeFor)
-    own.body = few.body
-    few.body.statements += clone_block(task.body, mapping).statements
-    for statement in walk(few.body):
-        if isinstance(statement, LoopIndex):
-            statement.loop = mapping.get(statement.loop, statement.loop)  # type: ignore[assignment]
-    for of_many, each in ((True, task), (False, few)):
-        _keep_if(each, of_many)
-    if comments:
-        text = f"fewer than {FEWEST:,} iterations, or fewer than {THIN} along an axis (register_tiles)"
-        note = Remark(text, "above", plan.serial.location)
-        serial = mapping[plan.serial]
-        serial.remarks = (note, *serial.remarks)
-    kernel.tasks.insert(kernel.tasks.index(task), few)
+def _by_size(kernel: Kernel, task: Task, plan: Plan, capabilities: Capabilities) -> list[tuple[Task, Plan]]:
+    """Return the tasks that get tiles, with their plans: several if only the launch knows how long the loop is.
+
+    One more stays as it was, for few iterations.
+    """
+    if not plan.is_of_any_size:
+        return [(task, plan)]
+    few, large = _copy(task), _copy(task)
+    tasks, axes = [few, task], (plan.row, plan.column)
+    few.sizes, task.sizes = Sizes(axes, THIN, 0, FEWEST), Sizes(axes, THIN, FEWEST)
+    found = [(task, plan)]
+    of_large = plan_of(large, capabilities)
+    if of_large is not None and not plan.is_wide:
+        of_large.shape = LARGE
+        task.sizes, large.sizes = Sizes(axes, THIN, FEWEST, MANY), Sizes(axes, THIN, MANY)
+        tasks.append(large)
+        found.append((large, of_large))
+    position = kernel.tasks.index(task)
+    kernel.tasks[position : position + 1] = tasks
     for number, each in enumerate(kernel.tasks):
         each.name = f"{kernel.name}_{number}"
+    return found
 
 
-def _keep_if(task: Task, is_for_many: bool) -> None:
-    """Let a task have iterations only if these are many, or only if they are few."""
-    loop = task.loop
+def _copy(task: Task) -> Task:
+    """Return a copy of a task with a loop of its own."""
+    loop, mapping = task.loop, dict[Statement, Statement]()
     assert loop is not None
-    builder = Builder(task.prologue, loop.location)
-    rows, columns = counts_of(builder, loop)[-2:]
-    is_thick = builder.op("ge", builder.op("min", rows, columns), builder.const(THIN, u32))
-    product = builder.op("select", is_thick, builder.op("mul", rows, columns), builder.const(0, u32))
-    is_many = builder.op("ge", product, builder.const(FEWEST, u32))
-    end, none = loop.ends[-2], builder.again(loop.starts[-2])
-    loop.ends[-2] = builder.op("select", is_many, *((end, none) if is_for_many else (none, end)))
-    loop.over = None
+    made = copy(task)
+    made.prologue, made.body = clone_block(task.prologue, mapping), Block()
+    loop.body, body = made.body, loop.body
+    made.loop = clone(loop, mapping)  # type: ignore[assignment]
+    loop.body = body
+    assert isinstance(made.loop, RangeFor)
+    made.loop.body = made.body
+    made.body.statements += clone_block(task.body, mapping).statements
+    for statement in walk(made.body):
+        if isinstance(statement, LoopIndex):
+            statement.loop = mapping.get(statement.loop, statement.loop)  # type: ignore[assignment]
+    return made
 
 
 # --- the tiles --------------------------------------------------------------------------------------------------------
@@ -123,6 +124,7 @@ class _Tiling:
         inside: the first ones of a thread, counted from there.
         limit: how many rows and columns there are from there on, None where all blocks are whole.
         variables: of all elements of a thread.
+        places: the first element of each tile that a thread loads.
     """
 
     def __init__(self, kernel: Kernel, task: Task, plan: Plan, comments: bool) -> None:
@@ -144,6 +146,7 @@ class _Tiling:
         for axis, name in zip(axes, self.names):
             self.inside[axis].name = f"{name}_in_tile"
         self.variables = {variable: self._variable(variable) for variable in plan.variables}
+        self.places: dict[Staged, tuple[Statement, Statement]] = {}
 
     def _run_in_tiles(self) -> Statement:
         """Give the loop of the task the axes of blocks and of threads; return the thread."""
@@ -256,13 +259,11 @@ class _Tiling:
         start, end = _int_of(serial.starts[0]), builder.again(serial.ends[0])
         builder.location = serial.location
         first, last = builder.const(start), builder.op("add", end, depth)
+        self.places = {staged: self._first_place(staged) for staged in self.plan.staged}
         outer = builder.add(RangeFor([first], [last], [depth], [f"{self.serial_name}_next"]))
         if self.comments:
             extent, rows, columns = self.shape.extent, self.shape.rows, self.shape.columns
-            when = ", if there are many" if self.plan.is_for_many else ""
-            note = (
-                f"a block computes {extent} x {extent} elements, each thread {rows} x {columns}{when} (register_tiles)"
-            )
+            note = f"a block computes {extent} x {extent} elements, each thread {rows} x {columns} (register_tiles)"
             outer.remarks = (Remark(note, "above", serial.location),)
         with builder.into(outer.body):
             following = builder.add(LoopIndex(outer, type=i32))
@@ -273,7 +274,7 @@ class _Tiling:
             builder.add(Barrier("block"))
             with self._unrolled(self.shape.loads, "load") as load:
                 for staged, tile, numbers in zip(self.plan.staged, tiles, loaded, strict=True):
-                    place = GlobalPtr(tile, list(self._place(staged, load)), type=tile.element)
+                    place = GlobalPtr(tile, self._in_tile_of(staged, load), type=tile.element)
                     builder.store(builder.add(place), builder.load(builder.element_ptr(numbers, [load])))
             builder.add(Barrier("block"))
 
@@ -282,14 +283,33 @@ class _Tiling:
         array = staged.pointer.array
         return new_shared(self.kernel, f"{array.name}_tile", array.element, (self.shape.depth, self.shape.extent))
 
-    def _place(self, staged: Staged, load: Statement) -> tuple[Statement, Statement]:
-        """Return which element of a tile a thread loads: its index along the serial loop, and among rows or columns."""
-        builder = self.builder
-        element = builder.op("add", self.thread, builder.op("mul", load, builder.const(self.shape.threads)))
-        element.hint = "element"
-        size = builder.const(self.shape.depth if staged.is_transposed else self.shape.extent)
-        last, other = builder.op("mod", element, size), builder.op("floordiv", element, size)
-        return (last, other) if staged.is_transposed else (other, last)
+    def _first_place(self, staged: Staged) -> tuple[Statement, Statement]:
+        """Return which element of a tile a thread loads first: its index along the serial loop, and that of its row."""
+        builder, name = self.builder, staged.pointer.array.name
+        size = self.shape.depth if staged.is_transposed else self.shape.extent
+        last = builder.op("mod", self.thread, builder.const(size))
+        other = builder.op("floordiv", self.thread, builder.const(size))
+        along, place = (last, other) if staged.is_transposed else (other, last)
+        along.hint = f"{name}_{self.serial_name}"
+        place.hint = f"{name}_{self.names[staged.own - self.plan.row]}"
+        return along, place
+
+    def _distance(self, staged: Staged, load: Statement) -> Statement:
+        """Return how far an element of a tile is from the first one that the thread loads."""
+        size = self.shape.depth if staged.is_transposed else self.shape.extent
+        return self.builder.op("mul", load, self.builder.const(self.shape.threads // size))
+
+    def _in_tile_of(self, staged: Staged, load: Statement, first: Sequence[Statement] = ()) -> list[Statement]:
+        """Return which element of a tile a thread loads: its index along the serial loop, and among rows or columns.
+
+        first: what to add to them.
+        """
+        builder, indices = self.builder, list(self.places[staged])
+        if first:
+            indices = [builder.op("add", start, index) for start, index in zip(first, indices, strict=True)]
+        stepped = 1 if staged.is_transposed else 0
+        indices[stepped] = builder.op("add", indices[stepped], self._distance(staged, load))
+        return indices
 
     def _load_next(self, first: Statement, end: Statement) -> list[Alloca]:
         """Let each thread load its elements of the tiles from the index `first` on, 0 for those there are not."""
@@ -312,10 +332,7 @@ class _Tiling:
         """Return an element of the tile that begins with the index `first`, 0 if there is none."""
         builder, kind = self.builder, staged.load.type
         assert isinstance(kind, Scalar)
-        along, place = self._place(staged, load)
-        name = staged.pointer.array.name
-        along.hint = f"{name}_{self.serial_name}"
-        place.hint = f"{name}_{self.names[staged.own - self.plan.row]}"
+        along, place = self._in_tile_of(staged, load)
         limit = self.limit[staged.own]
         conditions = [] if limit is None else [builder.op("lt", place, limit)]
         if not self.plan.has_whole_tiles:
@@ -323,8 +340,8 @@ class _Tiling:
         condition = builder.all_of(conditions)
         there = builder.block if condition is None else Block()
         with builder.into(there):
-            own = builder.op("add", self.first[staged.own], place)
-            value = builder.load(self._element(staged, own, builder.op("add", first, along)))
+            along, own = self._in_tile_of(staged, load, (first, self.first[staged.own]))
+            value = builder.load(self._element(staged, own, along))
         if condition is None:
             return value
         there.result, zero = value, Block()
