@@ -49,6 +49,11 @@ def entry_head(language: Language, p: PrintedTask, block: str) -> str:
     return fitted(head.format(name=p.entry, block=block))
 
 
+def block_of_tile(tile: tuple[int, ...]) -> str:
+    """Return why a block has so many threads. tile: extents of its iterations, one if they are numbered."""
+    return f"a block is a tile of {' x '.join(map(str, tile))}" if len(tile) > 1 else f"tiles are for {tile[0]} threads"
+
+
 def opening(language: Language, p: PrintedTask, block: str) -> list[str]:
     """Return the lines of an entry before the statements: the loop's indices, and threads that have no iteration."""
     threads, loop = p.threads, p.task.loop
@@ -57,8 +62,7 @@ def opening(language: Language, p: PrintedTask, block: str) -> list[str]:
     lines = [*p.prologue, *threads.declarations]
     is_full = p.block is not None and p.block.is_full
     if p.task.tile and language.size_check:
-        size, tile = prod(p.task.tile), " x ".join(map(str, p.task.tile))
-        lines.append(f'{language.size_check}({block} == {size}, "a block is a tile of {tile}");')
+        lines.append(f'{language.size_check}({block} == {prod(p.task.tile)}, "{block_of_tile(p.task.tile)}");')
     elif is_full and language.size_check:
         lines.append(f'{language.size_check}({threads.count} % {block} == 0, "each thread has an iteration");')
     is_guarded = not is_full or p.grid.is_folded  # of further rows of blocks, the last have no iterations

@@ -35,7 +35,7 @@ from ..print.textures import declarations
 from ..print.threads import Threads, is_vectorized, nest, part_pragma, pragma, region_and_loop
 from .banner import banner, first_line, loop_location, origin_of, python_line, task_title
 from .context import EmitContext
-from .entries import entry_head, fits_entry, opening
+from .entries import block_of_tile, entry_head, fits_entry, opening
 from .names import headers, member_types, referenced_names
 from .render import render
 from .tasks import PrintedTask
@@ -250,7 +250,7 @@ class FileAssembler:
             has_barrier=p.block is not None and p.block.has_barrier,
             guarded=p.block is None or not (p.task.is_split or p.block.is_full),
             full_blocks=threads.count if threads and p.block is not None and p.block.is_full else "",
-            tile=" x ".join(map(str, p.task.tile)),
+            tile=block_of_tile(p.task.tile) if p.task.tile else "",
             tile_size=prod(p.task.tile),
             iterations=constant_count(threads.extents) if threads else None,
             ballot=language.warp.ballot if language.warp and p.block is not None and p.block.uses_lanes else "",

@@ -74,10 +74,13 @@ class Shape:
         return self.extent * self.depth // self.threads
 
 
-SMALL, LARGE = Shape(4, 4, 16), Shape(8, 8, 8)
+SMALL, LARGE = Shape(4, 4, 16), Shape(8, 8, 16)
 FOR_LARGE_THREADS = Shape(8, 4, 16)
-"""In place of SMALL: ndarrays of 4096 x 4096, 1000 x 1000 and 256 x 256 numbers take an H200 4.22, .106 and .0137 ms on
-CUDA, and with 4 x 4 a thread 4.83, .123 and .0160; on Vulkan 5.81, .150 and .0238, and so 4.84, .122 and .0179."""
+"""In place of SMALL: ndarrays of 1536 x 1536, 1000 x 1000 and 384 x 384 numbers take an H100 .219, .0687 and .0189 ms
+on CUDA, and with 4 x 4 a thread .267, .0756 and .0195; on Vulkan .269, .0929 and .0301, so .279, .0833, .0235."""
+LARGE_OF_ANY_SIZE = Shape(8, 8, 8)
+"""In place of LARGE on CUDA, for lengths that only the launch knows: ndarrays of 4096 x 4096 numbers take an H200 3.22
+ms, and with the 16 elements of each array that a thread of LARGE loads, an H100 4.17; fields 3.23 and 3.07."""
 MANY = 2048 * 2048
 """Iterations that are worth blocks of 128 x 128."""
 
@@ -135,11 +138,10 @@ class Plan:
     variables: list[Alloca] = field(default_factory=list)
     again: list[Statement] = field(default_factory=list)
 
-    @property
-    def bytes(self) -> int:
-        """The shared memory of a block."""
+    def bytes_of(self, shape: Shape) -> int:
+        """Return how much shared memory a block has."""
         numbers = sum(staged.load.type.size_bytes for staged in self.staged if isinstance(staged.load.type, Scalar))
-        return numbers * self.shape.depth * self.shape.extent
+        return numbers * shape.depth * shape.extent
 
     @property
     def is_wide(self) -> bool:
@@ -209,14 +211,21 @@ def plan_of(task: Task, capabilities: Capabilities) -> Plan | None:
     may_change = any(isinstance(array, Array) and array.may_alias for array in written_objects(Block(plan.before)))
     if arrays & written or (may_change and any(array.may_alias for array in arrays)):
         return None
-    plan.shape = _shape_of(plan, FOR_LARGE_THREADS if capabilities.has_large_threads else SMALL)
-    return plan if plan.bytes <= capabilities.max_shared_bytes else None
+    plan.shape = _small_shape(capabilities)
+    if (trip_count(loop) or 0) >= MANY:
+        plan.shape = large_shape(plan, capabilities) or plan.shape
+    return plan if plan.bytes_of(plan.shape) <= capabilities.max_shared_bytes else None
 
 
-def _shape_of(plan: Plan, small: Shape) -> Shape:
-    """Return what a block computes: more of long loops, if that needs few registers. small: of others."""
-    count = trip_count(plan.loop)
-    return small if count is None or count < MANY or plan.is_wide else LARGE
+def _small_shape(capabilities: Capabilities) -> Shape:
+    """Return what a block computes if it is not sure that there are many iterations."""
+    return FOR_LARGE_THREADS if capabilities.has_large_threads else SMALL
+
+
+def large_shape(plan: Plan, capabilities: Capabilities) -> Shape | None:
+    """Return what a block computes of many iterations, None if that is as of others."""
+    shape = LARGE_OF_ANY_SIZE if plan.is_of_any_size and capabilities.has_large_threads else LARGE
+    return None if plan.is_wide or plan.bytes_of(shape) > capabilities.max_shared_bytes else shape
 
 
 def _is_usual(task: Task, loop: RangeFor) -> bool:

@@ -35,7 +35,9 @@ def counts_of(builder: Builder, loop: RangeFor) -> list[Statement]:
 def new_shared(kernel: Kernel, name: str, element: Type | None, shape: tuple[int, ...]) -> Array:
     """Add an array in the shared memory of blocks to a kernel; it gets a number if another one has its name."""
     binding = 1 + max((shared.binding for shared in kernel.shared), default=-1)
-    name = f"{name}_{binding}" if any(shared.name == name for shared in kernel.shared) else name
+    taken = {shared.name for shared in kernel.shared}
+    numbered = (f"{name}_{number}" for number in range(1, len(taken) + 1))
+    name = name if name not in taken else next(free for free in numbered if free not in taken)
     assert element is not None
     kernel.shared.append(Array(name, element, len(shape), binding, shape=shape, is_shared=True))
     return kernel.shared[-1]
