@@ -55,6 +55,11 @@ def count_along(loop: RangeFor, axis: int) -> int | None:
     return len(range(*numbers)) if len(numbers) == 3 else None
 
 
+def names_of(loop: RangeFor) -> list[str]:
+    """Return the names of the indices of a loop, `i_0`, ... if Python has given none."""
+    return loop.names if len(loop.names) == len(loop.starts) else [f"i_{axis}" for axis in range(len(loop.starts))]
+
+
 def are_indices_of(values: Sequence[Statement], loop: Statement | None) -> bool:
     """Return whether values are the indices of `loop`, in the order of its axes."""
     return all(is_index_of(value, loop) and value.axis == axis for axis, value in enumerate(values))

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import reduce
-from math import prod
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, clone_block, operands, walk
@@ -50,7 +49,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, i32, u32
 from ...lazy_dataclasses import dataclass
-from ..analysis.queries import is_given
+from ..analysis.queries import is_given, trip_count
 from ..context import PassContext
 from ..threads.vector_lanes import ELEMENTWISE, INTEGER, varying_values
 from ..tiles.tiled_loops import counts_of
@@ -102,7 +101,7 @@ def _plan_of(task: Task) -> Plan | None:
     axis = len(loop.starts) - 2
     if axis < 0 or loop.cells is not None or loop.order or task.tile or not _is_usual(loop, axis):
         return None
-    count = _count(loop)
+    count = trip_count(loop)
     if count is not None and count < FEW:
         return None
     if not any(isinstance(statement, RangeFor) for statement in task.body):
@@ -119,13 +118,6 @@ def _is_usual(loop: RangeFor, axis: int) -> bool:
     if not is_const(loop.starts[axis], 0) or not all(is_const(step, 1) for step in loop.steps):
         return False
     return all(isinstance(start, Const) for start in loop.starts) and all(map(is_given, loop.ends))
-
-
-def _count(loop: RangeFor) -> int | None:
-    """Return the number of iterations of a loop, None if only the launch knows it."""
-    ends = [int(end.value) for end in loop.ends if isinstance(end, Const)]
-    starts = [int(start.value) for start in loop.starts if isinstance(start, Const)]
-    return prod(max(last - first, 0) for first, last in zip(starts, ends)) if len(ends) == len(starts) else None
 
 
 def _variables(task: Task, axis: int) -> set[Statement]:

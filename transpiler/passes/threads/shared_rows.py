@@ -53,7 +53,7 @@ from ...ir.tasks import Kernel, Task
 from ...ir.threads import Collective
 from ...ir.types import Scalar, i32
 from ...options import MAX_ITERATIONS
-from ..analysis.queries import is_index_of
+from ..analysis.queries import is_index_of, names_of
 from ..context import PassContext
 from ..tiles.block_tiles import may_synchronize
 from .overlap_loads import is_plain_field
@@ -269,12 +269,12 @@ def _starts_with_zero(before: list[Statement], variable: Alloca) -> bool:
 
 def _add_axis(task: Task, loop: RangeFor, lanes: int) -> None:
     """Add an axis of so many threads to a parallel loop, the fastest."""
+    names, name = names_of(loop), "lane"
     bounds = [Const(value, type=i32, location=loop.location) for value in (0, lanes, 1)]
     task.prologue.statements += bounds
     for values, bound in zip((loop.starts, loop.ends, loop.steps), bounds, strict=True):
         values.append(bound)
-    name = "lane"
-    while name in loop.names:
+    while name in names:
         name += "_"
-    loop.names = [*(loop.names or [f"i_{axis}" for axis in range(len(loop.starts) - 1)]), name]
+    loop.names = [*names, name]
     loop.over = None

@@ -35,7 +35,7 @@ from ...ir.tasks import Kernel, Task
 from ...ir.threads import Barrier, ThreadIndex
 from ...ir.types import i32
 from ..analysis.aliasing import written_objects
-from ..analysis.queries import is_index_of, summands
+from ..analysis.queries import is_index_of, names_of, summands
 from ..context import PassContext
 from ..rewrite import Rewriter
 from .block_tiles import may_synchronize
@@ -171,7 +171,7 @@ def _stage(kernel: Kernel, task: Task, found: dict[Array, Offsets], comments: bo
     thread = builder.add(ThreadIndex("thread", type=i32, name="thread"))
     within = [_part(builder, thread, tile, axis) for axis in range(len(tile))]
     firsts = [builder.op("sub", index, part) for index, part in zip(indices, within, strict=True)]
-    for name, first, part in zip(_names(loop), firsts, within, strict=True):
+    for name, first, part in zip(names_of(loop), firsts, within, strict=True):
         first.hint, part.hint = f"first_{name}", f"thread_{name}"
     tiles = {
         array: new_shared(kernel, f"{array.name}_tile", array.element, tuple(_extents(tile, offsets)))
@@ -187,10 +187,6 @@ def _stage(kernel: Kernel, task: Task, found: dict[Array, Offsets], comments: bo
     else:
         builder.add(If(condition, rest))
     run_in_tiles(task, tile)
-
-
-def _names(loop: RangeFor) -> list[str]:
-    return loop.names if len(loop.names) == len(loop.starts) else [f"{axis}" for axis in range(len(loop.starts))]
 
 
 def _part(builder: Builder, number: Statement, extents: tuple[int, ...] | list[int], axis: int) -> Statement:
@@ -221,7 +217,7 @@ def _load(
         for axis, (first, place, (low, _)) in enumerate(zip(firsts, places, offsets, strict=True)):
             corner = builder.op("add" if low > 0 else "sub", first, builder.const(abs(low))) if low else first
             source = builder.op("add", corner, place)
-            source.hint = f"source_{_names(task.loop)[axis]}"
+            source.hint = f"source_{names_of(task.loop)[axis]}"
             extent = builder.add(Const(array.shape[axis], extent_of(array, axis), type=i32))
             limits += [builder.op("le", builder.const(0), source), builder.op("lt", source, extent)]
             sources.append(source)

@@ -31,7 +31,7 @@ from ...ir.types import Scalar, i32
 from ...lazy_dataclasses import dataclass
 from ...options import Capabilities
 from ..analysis.aliasing import written_objects
-from ..analysis.queries import is_given, is_index_of, trip_count
+from ..analysis.queries import count_along, is_given, is_index_of, trip_count
 from ..analysis.reducible import is_invariant
 from .block_tiles import may_synchronize
 
@@ -152,7 +152,7 @@ class Plan:
     @property
     def has_whole_tiles(self) -> bool:
         """Whether the serial loop has a known number of iterations, a multiple of those of a tile."""
-        length = length_of(self.serial, 0)
+        length = count_along(self.serial, 0)
         return length is not None and length % self.shape.depth == 0
 
     @property
@@ -169,7 +169,7 @@ class Plan:
     @property
     def is_of_any_size(self) -> bool:
         """Whether only the launch knows if the loop is long, and not thin."""
-        return any(length_of(self.loop, axis) is None for axis in (self.row, self.column))
+        return any(count_along(self.loop, axis) is None for axis in (self.row, self.column))
 
     def level(self, statement: Statement) -> int:
         """Return whether a value is the same for all elements of a thread (0), for those of a row (1), or not (2)."""
@@ -244,21 +244,15 @@ def _is_usual(task: Task, loop: RangeFor) -> bool:
     if not all(map(is_given, loop.ends)):
         return False
     count = trip_count(loop)
-    lengths = [length_of(loop, axis) for axis in (-2, -1)]
+    lengths = [count_along(loop, axis) for axis in (-2, -1)]
     return (count is None or count >= FEWEST) and all(length is None or length >= THIN for length in lengths)
-
-
-def length_of(loop: RangeFor, axis: int) -> int | None:
-    """Return the number of iterations along an axis, None if it is not constant."""
-    start, end = loop.starts[axis], loop.ends[axis]
-    return int(end.value) - int(start.value) if isinstance(start, Const) and isinstance(end, Const) else None
 
 
 def _is_plain_serial(serial: RangeFor) -> bool:
     """Return whether a serial loop counts up by one between bounds that all threads know, and only computes."""
     if serial.unroll or serial.cells is not None or len(serial.starts) != 1 or not is_const(serial.steps[0], 1):
         return False
-    start, end, length = serial.starts[0], serial.ends[0], length_of(serial, 0)
+    start, end, length = serial.starts[0], serial.ends[0], count_along(serial, 0)
     if not isinstance(start, Const) or not is_invariant(end) or start.type != i32 or end.type != i32:
         return False
     if int(start.value) < 0 or (length is not None and length < SHORT):

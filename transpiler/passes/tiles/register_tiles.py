@@ -47,10 +47,10 @@ from ...ir.tasks import Kernel, Sizes, Task
 from ...ir.threads import Barrier
 from ...ir.types import Scalar, Tensor, i32
 from ...options import Capabilities, CompileOptions
-from ..analysis.queries import is_index_of
+from ..analysis.queries import count_along, is_index_of, names_of
 from ..context import PassContext
 from ..rewrite import Rewriter
-from .register_plan import ACROSS, FEWEST, LARGE, MANY, THIN, TOGETHER, Plan, Staged, large_shape, length_of, plan_of
+from .register_plan import ACROSS, FEWEST, LARGE, MANY, THIN, TOGETHER, Plan, Staged, large_shape, plan_of
 from .tiled_loops import new_shared
 
 
@@ -131,12 +131,13 @@ class _Tiling:
         self.kernel, self.task, self.plan, self.comments = kernel, task, plan, comments
         self.shape = plan.shape
         self.builder = builder = Builder(Block(), plan.loop.location)
-        self.names = _names_of(plan.loop)[-2:]
+        self.names = names_of(plan.loop)[-2:]
         self.serial_name = plan.serial.names[0] if plan.serial.names else "k"
-        self.thread = self._run_in_tiles()
         axes = (plan.row, plan.column)
+        whole = [axis for axis in axes if (count_along(plan.loop, axis) or 1) % self.shape.extent == 0]
+        self.thread = self._run_in_tiles()
         self.first = {axis: self._index(axis) for axis in axes}
-        self.limit = {axis: self._limit(plan.loop, axis, self.shape.extent, self.first[axis]) for axis in axes}
+        self.limit = {axis: None if axis in whole else self._limit(axis) for axis in axes}
         across = builder.const(ACROSS)
         parts = ((plan.row, "floordiv", self.shape.rows), (plan.column, "mod", TOGETHER))
         self.inside = {
@@ -151,7 +152,7 @@ class _Tiling:
     def _run_in_tiles(self) -> Statement:
         """Give the loop of the task the axes of blocks and of threads; return the thread."""
         loop, task = self.plan.loop, self.task
-        names = _names_of(loop)
+        names = names_of(loop)
         for axis in (self.plan.row, self.plan.column):
             loop.steps[axis] = self._bound(self.shape.extent)
         for values, value in zip((loop.starts, loop.ends, loop.steps), (0, self.shape.threads, 1), strict=True):
@@ -170,12 +171,9 @@ class _Tiling:
     def _index(self, axis: int) -> Statement:
         return self.builder.add(LoopIndex(self.plan.loop, axis, type=i32))
 
-    def _limit(self, loop: RangeFor, axis: int, extent: int, first: Statement) -> Statement | None:
-        """Return how many iterations there are along an axis from the first one of a tile; None if all are whole."""
-        length = length_of(loop, axis)
-        if length is not None and length % extent == 0:
-            return None
-        return self.builder.op("sub", self.builder.again(self.plan.ends[axis]), first)
+    def _limit(self, axis: int) -> Statement:
+        """Return how many iterations there are along an axis from the first one of a tile."""
+        return self.builder.op("sub", self.builder.again(self.plan.ends[axis]), self.first[axis])
 
     def _variable(self, variable: Alloca) -> Alloca:
         """Return a variable for all elements of a thread."""
@@ -412,11 +410,6 @@ class _Tiling:
                 mapping[statement] = value
             else:
                 builder.add(clone(statement, mapping))
-
-
-def _names_of(loop: RangeFor) -> list[str]:
-    """Return the names of the indices of a parallel loop."""
-    return loop.names if len(loop.names) == len(loop.starts) else [f"i_{axis}" for axis in range(len(loop.starts))]
 
 
 def _int_of(bound: Statement) -> int:
