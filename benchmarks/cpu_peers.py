@@ -298,7 +298,39 @@ def _more_for_numba(parallel: Any, prange: Any) -> dict[str, Callable[[], Progra
 
         return Program(lambda: multiply(starts, columns, values, x, y), lambda: y[:: y.size // 1000])
 
-    return {program.__name__: program for program in (copy, vec3, sgemm, unroll256, spmv)}
+    def life() -> Program:
+        n = 2000
+        cells = np.random.default_rng(0).integers(0, 2, (n, n), dtype=np.int32)
+        after = np.zeros_like(cells)
+
+        @parallel
+        def step(cells, after):
+            for i in prange(n):
+                for j in range(n):
+                    count = -cells[i, j]
+                    for a in range(-1, 2):
+                        for b in range(-1, 2):
+                            count += cells[(i + a) % n, (j + b) % n]
+                    after[i, j] = 1 if count == 3 or (count == 2 and cells[i, j] == 1) else 0
+
+        return Program(lambda: step(cells, after), lambda: after[::31, ::31])
+
+    def blur17() -> Program:
+        n = 2048
+        u, w = np.random.default_rng(0).random((n, n), dtype=np.float32), np.zeros((n, n), np.float32)
+
+        @parallel
+        def blur(u, w):
+            for i in prange(n):
+                for j in range(n):
+                    total = np.float32(0)
+                    for k in range(-8, 9):
+                        total += u[i, min(max(j + k, 0), n - 1)]
+                    w[i, j] = total / np.float32(17)
+
+        return Program(lambda: blur(u, w), lambda: w[::31, ::31])
+
+    return {program.__name__: program for program in (copy, vec3, sgemm, unroll256, spmv, life, blur17)}
 
 
 WARP_SIZES: dict[str, dict[str, int]] = {

@@ -252,7 +252,54 @@ def mpm_frame(ti: Any, particles: int = 8192, grid: int = 128) -> Program:
     return Program(step, substep.result)
 
 
+def life(ti: Any, n: int = 2000) -> Program:
+    """A step of the game of life on n x n cells of a torus."""
+    cells, after = ti.field(ti.i32, (n, n)), ti.field(ti.i32, (n, n))
+    cells.from_numpy(np.random.default_rng(0).integers(0, 2, (n, n), dtype=np.int32))
+
+    @ti.kernel
+    def step():
+        for i, j in cells:
+            count = -cells[i, j]
+            for a in ti.static(range(-1, 2)):
+                for b in ti.static(range(-1, 2)):
+                    count += cells[(i + a) % n, (j + b) % n]
+            after[i, j] = 1 if count == 3 or (count == 2 and cells[i, j] == 1) else 0
+
+    return Program(step, lambda: after.to_numpy()[::31, ::31])
+
+
+def blur17(ti: Any, n: int = 2048) -> Program:
+    """Means of 17 neighbours along the rows of n x n floats; at the ends the outermost one is repeated."""
+    u, w = ti.field(ti.f32, (n, n)), ti.field(ti.f32, (n, n))
+    u.from_numpy(np.random.default_rng(0).random((n, n), dtype=np.float32))
+
+    @ti.kernel
+    def blur():
+        for i, j in u:
+            total = 0.0
+            for k in range(-8, 9):
+                total += u[i, ti.min(ti.max(j + k, 0), n - 1)]
+            w[i, j] = total / 17
+
+    return Program(blur, lambda: w.to_numpy()[::31, ::31])
+
+
 MORE = {
     made.__name__: made
-    for made in (copy, vec3, sgemm, sgemm_tiled, sgemm_register, unroll256, fma_peak, spmv, sparse, wave, mpm_frame)
+    for made in (
+        copy,
+        vec3,
+        sgemm,
+        sgemm_tiled,
+        sgemm_register,
+        unroll256,
+        fma_peak,
+        spmv,
+        sparse,
+        wave,
+        mpm_frame,
+        life,
+        blur17,
+    )
 }

@@ -51,7 +51,7 @@ LARGE: dict[str, dict[str, int]] = {
     "sgemm": {"n": 4096}, "spmv": {"n": 128}, "unroll256": {"n": 1 << 22},
     "p2g3d": {"particles": 1 << 21, "n": 128}, "sgemm_tiled": {"n": 4096},
     "sgemm_register": {"n": 4096}, "fma_peak": {"n": 1 << 20, "turns": 4096},
-    "sparse": {"n": 8192}, "wave": {"n": 512, "steps": 30},
+    "life": {"n": 8000}, "blur17": {"n": 8192}, "sparse": {"n": 8192}, "wave": {"n": 512, "steps": 30},
 }  # fmt: skip
 """Sizes on a GPU: several times its cache. Rows that are not named have the sizes of the CPU."""
 ROUND_SECONDS = 0.05

@@ -96,6 +96,7 @@ from .tasks.merge_serial import merge_serial
 from .tasks.narrow_loops import narrow_loops
 from .tasks.offload import offload
 from .tasks.ordered_loops import ordered_loops
+from .tasks.peel_borders import peel_borders
 from .threads.block_sums import block_sums
 from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
@@ -184,6 +185,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     vector_lanes: (RangeFor,),
     lane_loops: (RangeFor,),
     row_lanes: (RangeFor,),
+    peel_borders: ("min", "max", "mod", "select", IfExp),
     step_addresses: (RangeFor,),
     lane_whiles: (While,),
     short_vectors: (RangeFor,),
@@ -270,6 +272,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         block_tiles,  # after these: an entry with reductions or copies has no barriers in its iterations
         shared_rows,  # after `block_tiles`: it adds no loop, and a row of a tile is none
         transposed_tiles,  # after these, whose loops have an order or share rows
+        peel_borders,  # after these, which leave attributes at the loops that stay whole
         overlap_loads,  # after `block_sums`, whose loops overlap already
         blocks_in_order,  # after `overlap_loads`: its threads have several iterations, and stay together
         padded_rows,  # after all passes that add shared arrays, and before `check_threads`, which adds up their sizes

@@ -11,15 +11,14 @@ FUNCTION int rem_i32(int a, int b) {
 // types: i32, i64
 // Python's //: quotient rounded toward minus infinity; 0 if the divisor is 0.
 FUNCTION int floor_div_i32(int a, int b) {
-    int quotient = div_i32(a, b);
-    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
+    return div_i32(a, b) - (rem_i32(a, b) != 0 && (a ^ b) < 0);
 }
 
 // types: i32, i64
 // Python's %: remainder with the sign of the divisor; 0 if the divisor is 0.
 FUNCTION int mod_i32(int a, int b) {
     int remainder = rem_i32(a, b);
-    return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
+    return remainder + (remainder != 0 && (remainder ^ b) < 0 ? b : 0);
 }
 
 // types: i32, i64
@@ -32,7 +31,7 @@ FUNCTION int floor_div_positive_i32(int a, int b) {
 // Python's % for a positive divisor.
 FUNCTION int mod_positive_i32(int a, int b) {
     int remainder = a % b;
-    return remainder < 0 ? remainder + b : remainder;
+    return remainder + (remainder < 0 ? b : 0);  // gcc takes neighbours together only in this form
 }
 
 // The valid index nearest to `index` on an axis of n elements.

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 677b2d0c, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, c 76c12e2c, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 #include <stdint.h>
 
 // Quotient rounded toward zero; 0 if the divisor is 0.
@@ -11,8 +11,7 @@ static inline int rem_i32(int a, int b) { return b == 0 || b == -1 ? 0 : a % b; 
 
 // Python's //: quotient rounded toward minus infinity; 0 if the divisor is 0.
 static inline int floor_div_i32(int a, int b) {
-    int quotient = div_i32(a, b);
-    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
+    return div_i32(a, b) - (rem_i32(a, b) != 0 && (a ^ b) < 0);
 }
 
 typedef struct { int x, y; } ivec2;

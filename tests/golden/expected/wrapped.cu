@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 23a54281, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, cuda 8afc77a0, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 
 #define BLOCK 128
 
@@ -15,8 +15,7 @@ __device__ inline int rem_i32(int a, int b) { return b == 0 || b == -1 ? 0 : a %
 
 // Python's //: quotient rounded toward minus infinity; 0 if the divisor is 0.
 __device__ inline int floor_div_i32(int a, int b) {
-    int quotient = div_i32(a, b);
-    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
+    return div_i32(a, b) - (rem_i32(a, b) != 0 && (a ^ b) < 0);
 }
 
 using ivec2 = int2;

@@ -515,3 +515,28 @@ def test_short_loops_run_as_before() -> None:
 def test_it_can_be_switched_off() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR, passes="-register_tiles")
     assert NOTE not in product(512, 512, 512)[0].source(arch=ti.cuda)
+
+
+def test_two_products_are_two_launches(target: str, for_few: None) -> None:
+    """A launch that starts one of several tasks is prepared in another way than one of several loops."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+
+    @ti.kernel
+    def multiply_twice(a: Grid, b: Grid, c: Grid, d: Grid):
+        for i, j in c:
+            s = 0.0
+            for k in range(a.shape[1]):
+                s += a[i, k] * b[k, j]
+            c[i, j] = s
+        for i, j in d:
+            s = 0.0
+            for k in range(a.shape[1]):
+                s += c[i, k] * b[k, j]
+            d[i, j] = s
+
+    x, y, c, d = numbers((70, 70), (70, 70), (70, 70), (70, 70))
+    for _ in range(20):
+        c[:], d[:] = 0, 0
+        multiply_twice(x, y, c, d)
+        assert np.array_equal(c, x @ y)
+        assert np.array_equal(d, (x @ y) @ y)

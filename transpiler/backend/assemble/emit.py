@@ -87,7 +87,6 @@ def _task_source(context: EmitContext, p: PrintedTask, file: int) -> TaskSource:
         strided=p.grid.is_strided,
         serial_turns=None if trip_count[0] == "const" else trip_count,
         items=p.items,
-        is_alternative=p.task.sizes is not None,
         loop=None if p.task.loop is None else loop_indices(form, p.task.loop, p.names),
     )
 

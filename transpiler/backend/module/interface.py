@@ -156,7 +156,8 @@ class TaskSource:
     file: index into `BackendModule.files`.
     block_dim: threads per block; 1 for serial tasks.
     extents: lengths of the axes as expressions of the arguments; None if only the device knows the trip count (the loop
-        is then a grid-stride loop).
+        is then a grid-stride loop). Of a task for some lengths of the loop (`ir.tasks.Sizes`) the first one is a
+        "select", which gives 0 for others; that of the task for the fewest iterations gives 0 if its condition holds.
     reads, writes: slots of arrays; -1 is the temporaries.
     strided: the source has a grid-stride loop, so any number of blocks works; else there is one thread per iteration.
     """
@@ -179,8 +180,6 @@ class TaskSource:
     support only one row."""
     items: int = 1
     """Iterations per thread at a time: of loops with reductions, and in edited sources with `#define ITEMS`."""
-    is_alternative: bool = False
-    """Whether others of the kernel's tasks run the same loop, and each launch has iterations for one of them only."""
 
     @property
     def iterations_per_block(self) -> int:
@@ -250,8 +249,10 @@ class BackendModule:
 
     @property
     def starts_one_task(self) -> bool:
-        """Whether a launch starts no more than one task."""
-        return len(self.tasks) == 1 or (bool(self.tasks) and all(task.is_alternative for task in self.tasks))
+        """Whether a launch starts no more than one task: each of several is for other lengths of one loop."""
+        firsts = [task.extents[0] if task.extents else ("const", 1) for task in self.tasks]
+        are_choices = bool(firsts) and all(first[0] == "select" for first in firsts)
+        return len(self.tasks) == 1 or (are_choices and sum(first[2] == ("const", 0) for first in firsts) == 1)
 
     def to_json(self) -> dict[str, Any]:
         """Return the module as JSON-able data, without `program`."""

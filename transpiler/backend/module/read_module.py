@@ -341,7 +341,6 @@ TASK: dict[str, Reader] = {
     "loop": optional(lambda data, path: read_object(data, path, LOOP, LoopIndices)),
     "folded": boolean,
     "items": number(1, MAX_ITEMS),
-    "is_alternative": boolean,
 }
 FILE: dict[str, Reader] = {
     "name": string(256, FILE_NAME),

@@ -30,12 +30,12 @@ from ...ir.statements import (
     is_const,
 )
 from ...ir.tasks import Kernel
+from ..analysis.linear import Reader
 from ..context import PassContext
 from ..control.lower import is_parallel_loop
 from ..derivatives.prune import prune
 from .gathering_loop import Bounds, GatheringLoop
 from .inverted_indices import Access, Gathering, accesses_in, axes_of, find_gatherings
-from .linear import Reader
 
 MAX_STATEMENTS = 400
 """Statements of all sums of a loop that computes more than once what an iteration adds."""

@@ -33,10 +33,10 @@ from ...ir.statements import (
 )
 from ...ir.types import i32
 from ...lazy_dataclasses import dataclass
+from ..analysis.linear import Index, Linear, Reader, emit_again
 from ..analysis.queries import conjuncts
 from ..derivatives.prune import prune
 from .inverted_indices import Gathering, Source
-from .linear import Index, Linear, Reader, emit_again
 
 Interval = tuple[Linear, Linear]
 """The first value of an index, and the one after the last."""

@@ -30,7 +30,7 @@ from ...ir.statements import (
 )
 from ...ir.types import Struct, i32
 from ...lazy_dataclasses import dataclass
-from .linear import Index, Linear, Reader
+from ..analysis.linear import Index, Linear, Reader
 
 Path = tuple[tuple[Statement, Block], ...]
 """The statements around another one in a loop, outermost first, each with the block of it."""

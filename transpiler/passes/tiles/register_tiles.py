@@ -27,10 +27,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Remark, Statement, clone, clone_block, count_uses, walk
+from ...ir.nodes import Block, Remark, Statement, clone, count_uses
 from ...ir.statements import (
     Alloca,
     Array,
@@ -50,6 +49,7 @@ from ...options import Capabilities, CompileOptions
 from ..analysis.queries import count_along, is_index_of, names_of
 from ..context import PassContext
 from ..rewrite import Rewriter
+from ..tasks.copies import copy_of, put_in_place
 from .register_plan import ACROSS, FEWEST, LARGE, MANY, THIN, TOGETHER, Plan, Staged, large_shape, plan_of
 from .tiled_loops import new_shared
 
@@ -78,7 +78,7 @@ def _by_size(kernel: Kernel, task: Task, plan: Plan, capabilities: Capabilities)
     """
     if not plan.is_of_any_size:
         return [(task, plan)]
-    few, large = _copy(task), _copy(task)
+    few, large = copy_of(task), copy_of(task)
     tasks, axes = [few, task], (plan.row, plan.column)
     few.sizes, task.sizes = Sizes(axes, THIN, 0, FEWEST), Sizes(axes, THIN, FEWEST)
     found = [(task, plan)]
@@ -88,29 +88,8 @@ def _by_size(kernel: Kernel, task: Task, plan: Plan, capabilities: Capabilities)
         task.sizes, large.sizes = Sizes(axes, THIN, FEWEST, MANY), Sizes(axes, THIN, MANY)
         tasks.append(large)
         found.append((large, of_large))
-    position = kernel.tasks.index(task)
-    kernel.tasks[position : position + 1] = tasks
-    for number, each in enumerate(kernel.tasks):
-        each.name = f"{kernel.name}_{number}"
+    put_in_place(kernel, task, tasks)
     return found
-
-
-def _copy(task: Task) -> Task:
-    """Return a copy of a task with a loop of its own."""
-    loop, mapping = task.loop, dict[Statement, Statement]()
-    assert loop is not None
-    made = copy(task)
-    made.prologue, made.body = clone_block(task.prologue, mapping), Block()
-    loop.body, body = made.body, loop.body
-    made.loop = clone(loop, mapping)  # type: ignore[assignment]
-    loop.body = body
-    assert isinstance(made.loop, RangeFor)
-    made.loop.body = made.body
-    made.body.statements += clone_block(task.body, mapping).statements
-    for statement in walk(made.body):
-        if isinstance(statement, LoopIndex):
-            statement.loop = mapping.get(statement.loop, statement.loop)  # type: ignore[assignment]
-    return made
 
 
 # --- the tiles --------------------------------------------------------------------------------------------------------

@@ -1,0 +1,36 @@
+"""Tasks in place of one: several that run the same loop, or parts of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+
+from ...ir.nodes import Block, Statement, clone, clone_block, walk
+from ...ir.statements import LoopIndex, RangeFor
+from ...ir.tasks import Kernel, Task
+
+
+def copy_of(task: Task) -> Task:
+    """Return a copy of a task with a loop of its own."""
+    loop, mapping = task.loop, dict[Statement, Statement]()
+    assert loop is not None
+    made = copy(task)
+    made.prologue, made.body = clone_block(task.prologue, mapping), Block()
+    loop.body, body = made.body, loop.body
+    made.loop = clone(loop, mapping)  # type: ignore[assignment]
+    loop.body = body
+    assert isinstance(made.loop, RangeFor)
+    made.loop.body = made.body
+    made.body.statements += clone_block(task.body, mapping).statements
+    for statement in walk(made.body):
+        if isinstance(statement, LoopIndex):
+            statement.loop = mapping.get(statement.loop, statement.loop)  # type: ignore[assignment]
+    return made
+
+
+def put_in_place(kernel: Kernel, task: Task, tasks: Sequence[Task]) -> None:
+    """Replace a task of a kernel by others; all are numbered anew."""
+    position = kernel.tasks.index(task)
+    kernel.tasks[position : position + 1] = tasks
+    for number, each in enumerate(kernel.tasks):
+        each.name = f"{kernel.name}_{number}"
