@@ -7,7 +7,6 @@ from dataclasses import field
 from enum import Enum
 from itertools import chain
 from operator import attrgetter
-from typing import NamedTuple
 
 from ..errors import NOWHERE, SourceLocation
 from ..lazy_dataclasses import dataclass
@@ -79,17 +78,26 @@ class PrivateSums:
     most_threads: int
 
 
-class Sizes(NamedTuple):
+@dataclass(eq=False, slots=True)
+class Sizes:
     """The lengths of the loop of a task for which a launch starts it; other tasks have the iterations of other lengths.
 
-    axes: two axes of the loop. least, below: limits of the product of their lengths, None if it has no upper limit.
-    thinnest: if one of them is shorter, the product counts as 0.
+    Attributes:
+        axes: two axes of the loop.
+        least, below: limits of the product of their lengths, None if it has no upper limit.
+        thinnest: if one of them is shorter, the product counts as 0.
+        inner: what has the end of the serial loop inside: an argument, or an array, whose extent along `inner_axis` it
+            is. None if the end is a number.
+        inner_least: if the end is less, the product counts as 0.
     """
 
     axes: tuple[int, int]
     thinnest: int
     least: int
     below: int | None = None
+    inner: Array | Parameter | None = None
+    inner_axis: int = 0
+    inner_least: int = 0
 
 
 @dataclass(eq=False, slots=True)

@@ -517,6 +517,44 @@ def test_it_can_be_switched_off() -> None:
     assert NOTE not in product(512, 512, 512)[0].source(arch=ti.cuda)
 
 
+@pytest.mark.parametrize("inner", [5, 31, 32, 40])
+@pytest.mark.parametrize("of_fields", [False, True])
+def test_short_inner_loops_of_a_launch_run_as_before(target: str, inner: int, of_fields: bool) -> None:
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    x, y, z = numbers((300, inner), (inner, 310), (300, 310))
+
+    @ti.kernel
+    def multiply(a: Grid, b: Grid, c: Grid):
+        for i, j in c:
+            s = 0.0
+            for k in range(a.shape[1]):
+                s += a[i, k] * b[k, j]
+            c[i, j] = s
+
+    if of_fields:
+        a, b, c = fields(ti.f32, x, y, z)
+
+        @ti.kernel
+        def multiply_fields(end: ti.i32):
+            for i, j in c:
+                s = 0.0
+                for k in range(2, end):
+                    s += a[i, k] * b[k, j]
+                c[i, j] = s
+
+        plan = multiply_fields.launch_plan(inner)
+        multiply_fields(inner)
+        got, wanted, is_short = c.to_numpy(), x[:, 2:] @ y[2:], inner < 34
+    else:
+        plan = multiply.launch_plan(x, y, z)
+        multiply(x, y, z)
+        got, wanted, is_short = z, x @ y, inner < 32
+    assert np.array_equal(got, wanted)
+    if target != "cpu":
+        assert len(plan.tasks) == (2 if of_fields else 3)
+        assert bool(plan.tasks[0].iterations) == is_short
+
+
 def test_two_products_are_two_launches(target: str, for_few: None) -> None:
     """A launch that starts one of several tasks is prepared in another way than one of several loops."""
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)

@@ -77,7 +77,8 @@ def task_title(context: EmitContext, printed: PrintedTask) -> str:
 def _sizes(sizes: Sizes) -> str:
     """Return for which lengths of its loop a launch starts a task."""
     if not sizes.least:
-        return f"fewer than {sizes.below:,} iterations, or {sizes.thinnest} along an axis"
+        inner = " or inside" if sizes.inner is not None else ""
+        return f"fewer than {sizes.below:,} iterations, or {sizes.thinnest} along an axis{inner}"
     return f"{sizes.least:,} {'iterations and more' if sizes.below is None else f'to {sizes.below - 1:,} iterations'}"
 
 

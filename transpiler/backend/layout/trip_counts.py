@@ -11,9 +11,20 @@ from math import prod
 from ...errors import TaichiTypeError
 from ...ir.functions import Call, Function
 from ...ir.nodes import Block, Statement, blocks
-from ...ir.statements import ArgLoad, ArrayShape, Cast, Const, IfExp, Operation, RangeFor, repeats
+from ...ir.statements import (
+    ArgLoad,
+    Array,
+    ArrayShape,
+    Cast,
+    Const,
+    IfExp,
+    Operation,
+    Parameter,
+    RangeFor,
+    repeats,
+)
 from ...ir.tasks import Sizes, Task
-from ...ir.types import Scalar, Type
+from ...ir.types import Scalar, Type, i32
 from ...options import MAX_ITERATIONS
 from ..module.interface import Expression, LoopIndices
 from .layout import Layout
@@ -76,10 +87,22 @@ def extent_on_host(layout: Layout, loop: RangeFor, axis: int) -> Expression | No
 
 
 def size_on_host(layout: Layout, loop: RangeFor, sizes: Sizes) -> Expression:
-    """Return the number that the limits of `sizes` are for: the product of two lengths, 0 if one is too short."""
+    """Return the number that the limits of `sizes` are for: the product of two lengths, 0 if a length is too short."""
     rows, columns = (_length_on_host(layout, loop, axis) for axis in sizes.axes)
     is_thick: Expression = ("ge", ("min", rows, columns), ("const", sizes.thinnest))
-    return ("select", is_thick, ("mul", rows, columns), NONE)
+    product: Expression = ("mul", rows, columns)
+    if sizes.inner is not None:
+        end = _on_host(layout, _end_of(sizes.inner, sizes.inner_axis))
+        assert end is not None
+        product = ("select", ("ge", end, ("const", sizes.inner_least)), product, NONE)
+    return ("select", is_thick, product, NONE)
+
+
+def _end_of(inner: Array | Parameter, axis: int) -> Statement:
+    """Return the end of a serial loop as a statement."""
+    if isinstance(inner, Parameter):
+        return ArgLoad(inner, type=inner.type)
+    return ArrayShape(inner, axis, type=i32)
 
 
 def _length_on_host(layout: Layout, loop: RangeFor, axis: int) -> Expression:

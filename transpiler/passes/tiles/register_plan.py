@@ -22,6 +22,7 @@ from ...ir.statements import (
     LocalStore,
     LoopIndex,
     Operation,
+    Parameter,
     RangeFor,
     is_const,
     repeats,
@@ -168,8 +169,18 @@ class Plan:
 
     @property
     def is_of_any_size(self) -> bool:
-        """Whether only the launch knows if the loop is long, and not thin."""
-        return any(count_along(self.loop, axis) is None for axis in (self.row, self.column))
+        """Whether only the launch knows if the loops are long, and the parallel one is not thin."""
+        is_known = all(count_along(self.loop, axis) is not None for axis in (self.row, self.column))
+        return not is_known or self.end_of_serial[0] is not None
+
+    @property
+    def end_of_serial(self) -> tuple[Array | Parameter | None, int, int]:
+        """What has the end of the serial loop, its axis, and the least end; None if it is a number, or computed."""
+        start, end = self.serial.starts[0], self.serial.ends[0]
+        least = SHORT + (int(start.value) if isinstance(start, Const) else 0)
+        if isinstance(end, ArrayShape) and isinstance(end.array, Array):
+            return end.array, end.axis, least
+        return (end.parameter, 0, least) if isinstance(end, ArgLoad) else (None, 0, 0)
 
     def level(self, statement: Statement) -> int:
         """Return whether a value is the same for all elements of a thread (0), for those of a row (1), or not (2)."""

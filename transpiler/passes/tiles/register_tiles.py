@@ -46,7 +46,7 @@ from ...ir.tasks import Kernel, Sizes, Task
 from ...ir.threads import Barrier
 from ...ir.types import Scalar, Tensor, i32
 from ...options import Capabilities, CompileOptions
-from ..analysis.queries import count_along, is_index_of, names_of
+from ..analysis.queries import count_along, is_index_of, names_of, trip_count
 from ..context import PassContext
 from ..rewrite import Rewriter
 from ..tasks.copies import copy_of, put_in_place
@@ -80,12 +80,13 @@ def _by_size(kernel: Kernel, task: Task, plan: Plan, capabilities: Capabilities)
         return [(task, plan)]
     few, large = copy_of(task), copy_of(task)
     tasks, axes = [few, task], (plan.row, plan.column)
-    few.sizes, task.sizes = Sizes(axes, THIN, 0, FEWEST), Sizes(axes, THIN, FEWEST)
+    inner = plan.end_of_serial
+    few.sizes, task.sizes = Sizes(axes, THIN, 0, FEWEST, *inner), Sizes(axes, THIN, FEWEST, None, *inner)
     found = [(task, plan)]
     of_large, shape = plan_of(large, capabilities), large_shape(plan, capabilities)
-    if of_large is not None and shape is not None:
+    if of_large is not None and shape is not None and trip_count(plan.loop) is None:
         of_large.shape = shape
-        task.sizes, large.sizes = Sizes(axes, THIN, FEWEST, MANY), Sizes(axes, THIN, MANY)
+        task.sizes.below, large.sizes = MANY, Sizes(axes, THIN, MANY, None, *inner)
         tasks.append(large)
         found.append((large, of_large))
     put_in_place(kernel, task, tasks)
