@@ -419,8 +419,9 @@ def refuse(*args, **kwargs):
 def start():
     ti.init(arch=getattr(ti, sys.argv[1]), enable_fallback=False, log_level="warn", offline_cache_file_path=sys.argv[3])
 
-if sys.argv[1] == "cuda":  # what CuPy starts when it is imported is not ours
+if sys.argv[1] == "cuda":  # what CuPy starts when it is imported, and to find the driver, is not ours
     start()
+    ti.sync()
 if sys.argv[2] == "warm":
     subprocess.Popen.__init__ = refuse
     os.posix_spawn = refuse
