@@ -13,7 +13,7 @@ from dataclasses import field
 from ...ir.builder import Builder
 from ...ir.nodes import Statement
 from ...ir.statements import ArgLoad, Array, ArrayShape, Cast, Const, LoopIndex, Operation
-from ...ir.types import i32
+from ...ir.types import Scalar, i32
 from ...lazy_dataclasses import dataclass
 
 Index = tuple[Statement, int]
@@ -55,30 +55,35 @@ class Linear:
         """Equal for equal sums."""
         return frozenset(self.indices.items()), frozenset((k, v[0]) for k, v in self.values.items()), self.constant
 
-    def emit(self, builder: Builder, known: Mapping[Index, Statement]) -> Statement:
-        """Emit the sum. known: the value of each loop index."""
+    def emit(self, builder: Builder, known: Mapping[Index, Statement], kind: Scalar = i32) -> Statement:
+        """Emit the sum, computed in an integer type. known: the value of each loop index."""
         terms = [(count, known[index]) for index, count in self.indices.items()]
         terms += [(count, emit_again(builder, value)) for count, value in self.values.values()]
         total: Statement | None = None
-        for count, value in sorted(terms, key=lambda term: -term[0]):
-            scaled = value if abs(count) == 1 else builder.op("mul", builder.const(abs(count)), value)
+        for count, number in sorted(terms, key=lambda term: -term[0]):
+            value = builder.cast(number, kind, is_implicit=True)
+            scaled = value if abs(count) == 1 else builder.op("mul", builder.const(abs(count), kind), value)
             if total is None:
                 total = scaled if count > 0 else builder.op("neg", scaled)
             else:
                 total = builder.op("add" if count > 0 else "sub", total, scaled)
         if total is None:
-            return builder.const(self.constant)
+            return builder.const(self.constant, kind)
         if self.constant:
-            total = builder.op("add" if self.constant > 0 else "sub", total, builder.const(abs(self.constant)))
+            total = builder.op("add" if self.constant > 0 else "sub", total, builder.const(abs(self.constant), kind))
         return total
 
 
 class Reader:
-    """Reads indices in a parallel loop. inside: its statements. primal: an array by the array of its gradient."""
+    """Reads indices in a parallel loop.
 
-    def __init__(self, inside: set[Statement], primal: Mapping[Array, Array]) -> None:
+    inside: its statements. primal: an array by the array of its gradient. scales: products with numbers are sums, too.
+    """
+
+    def __init__(self, inside: set[Statement], primal: Mapping[Array, Array], scales: bool = False) -> None:
         self.inside = inside
         self.primal = primal
+        self.scales = scales
 
     def read(self, value: Statement) -> Linear | None:
         """Return a value as a sum, None if it is none."""
@@ -96,6 +101,11 @@ class Reader:
                 return Linear().plus(first, -1)
             assert terms[1] is not None
             return first.plus(terms[1], 1 if value.op == "add" else -1)
+        if self.scales and isinstance(value, Operation) and value.op == "mul" and value.type == i32:
+            numbers = [int(operand.value) for operand in value.operands if isinstance(operand, Const)]
+            others = [self.read(operand) for operand in value.operands if not isinstance(operand, Const)]
+            if len(numbers) == 1 and others[0] is not None and others[0].indices:
+                return Linear().plus(others[0], numbers[0])
         return Linear(values={self.key(value): (1, value)}) if value.type == i32 and self.is_uniform(value) else None
 
     def is_uniform(self, value: Statement) -> bool:

@@ -14,42 +14,27 @@ index is a sum of what does not change in the serial loop, the index of that loo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 
 from ...ir.builder import Builder
 from ...ir.elements.numbers import why_not_flat
 from ...ir.nodes import Block, Statement, blocks, walk, walk_blocks
 from ...ir.statements import (
     Alloca,
-    ArgLoad,
     ArrayShape,
     Const,
     GlobalPtr,
     LoopIndex,
-    Operation,
     RangeFor,
     is_const,
     repeats,
 )
-from ...ir.tasks import Kernel
+from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, i32, i64
-from ...lazy_dataclasses import dataclass
-from ..analysis.queries import is_index_of
+from ..analysis.linear import Index, Linear, Reader
 from ..context import PassContext
 from ..rewrite import Rewriter
 
-
-@dataclass(slots=True)
-class Sum:
-    """An index: the number of times that it contains each of the two loop indices, and other values with their sign."""
-
-    by_tile: int = 0
-    by_load: int = 0
-    constant: int = 0
-    others: list[tuple[int, Statement]] = field(default_factory=list)
-
-
-Access = tuple[RangeFor, list[Sum]]
+Access = tuple[RangeFor, list[Linear]]
 """The unrolled loop of a pointer, and its indices."""
 
 
@@ -62,7 +47,7 @@ def step_addresses(kernel: Kernel, context: PassContext) -> bool:
     for task in kernel.tasks:
         for block in list(walk_blocks(task.body)):
             for serial in [s for s in block.statements if isinstance(s, RangeFor) and _is_serial(s)]:
-                accesses = dict(_accesses(serial))
+                accesses = dict(_accesses(task, serial))
                 if accesses:
                     _step(block, serial, accesses, kind)
                     changed = True
@@ -79,16 +64,22 @@ def _is_serial(loop: RangeFor) -> bool:
 # --- what is stepped through ------------------------------------------------------------------------------------------
 
 
-def _accesses(serial: RangeFor) -> Iterator[tuple[GlobalPtr, Access]]:
+def _accesses(task: Task, serial: RangeFor) -> Iterator[tuple[GlobalPtr, Access]]:
     """Yield the pointers to elements of ndarrays in unrolled loops, if their indices are sums."""
-    inside = set(walk(serial.body))
+    around: set[Statement] = {serial} if task.loop is None else {serial, task.loop}
+    reader = Reader({*walk(serial.body), *around}, {}, scales=True)
     for loads in _unrolled(serial.body):
         for pointer in walk(loads.body):
             if isinstance(pointer, GlobalPtr) and _is_of_ndarray(pointer):
-                found = [_sum_of(index, serial, loads, inside) for index in pointer.indices]
-                sums = [each for each in found if each is not None]
-                if len(found) == len(sums) and any(each.by_load for each in sums):
+                found = [reader.read(index) for index in pointer.indices]
+                sums = [each for each in found if each is not None and _is_outer(each, {*around, loads})]
+                if len(found) == len(sums) and any((loads, 0) in each.indices for each in sums):
                     yield pointer, (loads, sums)
+
+
+def _is_outer(index: Linear, loops: set[Statement]) -> bool:
+    """Return whether an index contains no index of other loops."""
+    return all(loop in loops for loop, _ in index.indices)
 
 
 def _unrolled(body: Block) -> Iterator[RangeFor]:
@@ -109,42 +100,13 @@ def _is_of_ndarray(pointer: GlobalPtr) -> bool:
     return is_plain and array.ndim > 1 and pointer.lanes == 1 and isinstance(array.element, Scalar)
 
 
-def _sum_of(index: Statement, serial: RangeFor, loads: RangeFor, inside: set[Statement]) -> Sum | None:
-    """Return an index as a sum, None if it is none. inside: the statements of the serial loop."""
-    found = Sum()
-
-    def add(value: Statement, sign: int) -> bool:
-        match value:
-            case Const(value=number):
-                found.constant += sign * int(number)
-            case Operation(op="add" | "sub" as op, operands=[first, second]) if value in inside:
-                return add(first, sign) and add(second, sign if op == "add" else -sign)
-            case Operation(op="mul", operands=[first, Const(value=number)]) if is_index_of(first, loads):
-                found.by_load += sign * int(number)
-            case _ if is_index_of(value, loads):
-                found.by_load += sign
-            case _ if is_index_of(value, serial):
-                found.by_tile += sign
-            case ArgLoad() | ArrayShape():
-                found.others.append((sign, value))
-            case LoopIndex(loop=loop) if loop not in inside:
-                found.others.append((sign, value))
-            case _ if value not in inside:
-                found.others.append((sign, value))
-            case _:
-                return False
-        return True
-
-    return found if index.type == i32 and add(index, 1) else None
-
-
 # --- numbers of elements ----------------------------------------------------------------------------------------------
 
 
 def _step(block: Block, serial: RangeFor, accesses: Mapping[GlobalPtr, Access], kind: Scalar) -> None:
     """Replace pointers by such to elements whose numbers are counted up. block: that of the serial loop."""
     before, after = Builder(Block(), serial.location), Builder(serial.body, serial.location)
-    numbers = {pointer: _Number(before, after, serial, pointer, sums, kind) for pointer, (_, sums) in accesses.items()}
+    numbers = {pointer: _Number(before, after, serial, pointer, access, kind) for pointer, access in accesses.items()}
     position = block.statements.index(serial)
     block.statements[position:position] = before.block.statements
 
@@ -163,36 +125,34 @@ class _Number:
     """The number of an element. first: the variable that is counted up. step: how far apart two loads are."""
 
     def __init__(
-        self, before: Builder, after: Builder, serial: RangeFor, pointer: GlobalPtr, sums: Sequence[Sum], kind: Scalar
+        self, before: Builder, after: Builder, serial: RangeFor, pointer: GlobalPtr, access: Access, kind: Scalar
     ) -> None:
-        array, (start, by) = pointer.array, (serial.starts[0], serial.steps[0])
+        array, (loads, sums), (start, by) = pointer.array, access, (serial.starts[0], serial.steps[0])
         assert isinstance(start, Const) and isinstance(by, Const)
         axes = range(array.ndim)
         extents = [before.cast(before.add(ArrayShape(array, axis, type=i32)), kind, True) for axis in axes]
-        indices = [_first_index(before, each, int(start.value), kind) for each in sums]
+        by_tile, by_load = ([each.indices.get((loop, 0), 0) for each in sums] for loop in (serial, loads))
+        indices = [
+            _first_index(before, each, {serial, loads}, count * int(start.value), kind)
+            for each, count in zip(sums, by_tile, strict=True)
+        ]
         self.first = before.add(Alloca(type=kind, hint=f"{array.name}_from", location=serial.location))
         before.store(self.first, _number(before, indices, extents))
-        self.step = _distance(before, [each.by_load for each in sums], extents, kind)
+        self.step = _distance(before, by_load, extents, kind)
         self.step.hint = f"{array.name}_step"
-        advance = _distance(before, [each.by_tile * int(by.value) for each in sums], extents, kind)
+        advance = _distance(before, [count * int(by.value) for count in by_tile], extents, kind)
         advance.hint = f"{array.name}_advance"
         after.store(self.first, after.op("add", after.load(self.first), advance))
 
 
-def _first_index(builder: Builder, index: Sum, start: int, kind: Scalar) -> Statement:
-    """Return an index in the first iterations of both loops. start: the first index of the serial loop."""
-    total: Statement | None = None
-    for sign, value in sorted(index.others, key=lambda term: -term[0]):
-        is_of_all = isinstance(value, (ArgLoad, ArrayShape, LoopIndex))  # may be one of the loop
-        own = builder.cast(builder.again(value) if is_of_all else value, kind, True)
-        if total is None:
-            total = own if sign > 0 else builder.op("neg", own)
-        else:
-            total = builder.op("add" if sign > 0 else "sub", total, own)
-    constant = builder.const(index.constant + index.by_tile * start, kind)
-    if total is None or constant.value == 0:
-        return total or constant
-    return builder.op("add", total, constant)
+def _first_index(builder: Builder, index: Linear, inner: set[RangeFor], start: int, kind: Scalar) -> Statement:
+    """Return an index in the first iterations of the inner loops, which add `start`."""
+    outer = {key: count for key, count in index.indices.items() if key[0] not in inner}
+    known: dict[Index, Statement] = {
+        (loop, axis): builder.add(LoopIndex(loop, axis, type=i32))  # type: ignore[arg-type]
+        for loop, axis in outer
+    }
+    return Linear(outer, index.values, index.constant + start).emit(builder, known, kind)
 
 
 def _number(builder: Builder, indices: Sequence[Statement], extents: Sequence[Statement]) -> Statement:

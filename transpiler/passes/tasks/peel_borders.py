@@ -107,7 +107,7 @@ class _Search(Reader):
     """Finds the bounds on indices along the last axis of a loop."""
 
     def __init__(self, task: Task, loop: RangeFor) -> None:
-        super().__init__({loop, *walk(task.body)}, {})
+        super().__init__({loop, *walk(task.body)}, {}, scales=True)
         self.task, self.loop = task, loop
         self.axis = loop, len(loop.starts) - 1
         self.borders = Borders()
@@ -142,14 +142,7 @@ class _Search(Reader):
     def read(self, value: Statement) -> Linear | None:
         """Return a value as a sum, of a bounded index what it is without bounds."""
         simpler = self.borders.simpler.get(value)
-        if isinstance(simpler, Linear):
-            return simpler
-        if isinstance(value, Operation) and value.op == "mul" and value.type == i32:
-            numbers = [int(operand.value) for operand in value.operands if isinstance(operand, Const)]
-            others = [self.read(operand) for operand in value.operands if not isinstance(operand, Const)]
-            if len(numbers) == 1 and others[0] is not None and others[0].indices:
-                return Linear().plus(others[0], numbers[0])
-        return super().read(value)
+        return simpler if isinstance(simpler, Linear) else super().read(value)
 
     def _factor(self, total: Linear) -> int:
         """Return how often a sum contains the index of the row."""
