@@ -105,6 +105,10 @@ compiler_process: Callable[[], _Process] = loader(".compiler_process", __package
 """The module that starts compilers."""
 
 
+CRASH, AFTER_CRASH = "internal compiler error", ("-fno-tree-loop-vectorize",)
+"""What gcc reports if it crashes, and how it is started once more: gcc 12 crashes where it vectorizes some loops."""
+
+
 @dataclass(frozen=True, slots=True)
 class HostCompiler:
     """A C compiler on this machine. command: program and its own arguments. gcc: it takes gcc's options.
@@ -160,12 +164,19 @@ class HostCompiler:
         process = compiler_process()
         with process.private_folder() as folder:
             outputs = [os.path.join(folder, f"kernel_{number}.so") for number in range(len(hidden))]
-            commands = [
-                (*self.command, *flags, *(f"-D{name}=static {name}" for name in names))
-                + ("-x", "c", "-", "-o", output, *libraries)
-                for names, output in zip(hidden, outputs)
-            ]
-            for code, log in process.run_tools(commands, file.text, folder):
+
+            def run(effort: Sequence[str]) -> list[tuple[int, str]]:
+                commands = [
+                    (*self.command, *flags, *effort, *(f"-D{name}=static {name}" for name in names))
+                    + ("-x", "c", "-", "-o", output, *libraries)
+                    for names, output in zip(hidden, outputs)
+                ]
+                return list(process.run_tools(commands, file.text, folder))
+
+            results = run(())
+            if any(code != 0 and CRASH in log for code, log in results):
+                results = run(AFTER_CRASH)
+            for code, log in results:
                 if code != 0:
                     what = process.what_happened(self.command[0], code)
                     raise CompilerFailure(f"{what} {file.name}:\n{describe_log(file, log)}", log)

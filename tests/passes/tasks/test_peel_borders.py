@@ -214,3 +214,98 @@ def test_arguments_that_are_no_lengths(n: int) -> None:
     wanted = np.full(8, -1, np.float32)
     wanted[: len(j)] = x[(j + 1) % max(n, 1)] + x[np.maximum(j - 2, 0)]
     assert np.array_equal(y, wanted)
+
+
+def first_or_before(j: Any, n: int) -> Any:
+    return np.where(j < 1, 1, j - 1)
+
+
+@pytest.mark.parametrize("first", [
+    "ti.select(j < 1, j + 1, j - 1)", "ti.max(j - 1 if j >= 1 else j + 1, 0)", "(j + 1 if j != 1 else j - 1) % n",
+])  # fmt: skip
+def test_two_iterations_at_one_end(target: str, tmp_path: Path, first: str) -> None:
+    """gcc 12 computes wrong numbers in a marked loop of two iterations: such loops are not marked."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    rows, n = 40, 70
+    terms = f"u[i, {first}] + u[i, ti.max(j - 2, 0)]"
+    loops = ("i, j in v", "i, j in ti.ndrange(40, 2)")
+    bodies = "".join(
+        f"    @ti.kernel\n    def f{k}():\n        for {loop}:\n            v[i, j] = {terms}\n"
+        for k, loop in enumerate(loops)
+    )
+    module = of_source(tmp_path, f"def made(u, v, n):\n{bodies}    return f0, f1\n")
+    x = np.random.default_rng(0).integers(-99, 99, (rows, n)).astype(np.int32)
+    u, v = ti.field(ti.i32, (rows, n)), ti.field(ti.i32, (rows, n))
+    u.from_numpy(x)
+    j = np.arange(n)
+    chosen = (j + 1) % n if "!= 1" in first else first_or_before(j, n)
+    chosen = np.where(j == 1, 0, chosen)
+    expected = x[:, chosen] + x[:, np.maximum(j - 2, 0)]
+    whole, two = module.made(u, v, n)
+    whole()
+    assert np.array_equal(v.to_numpy(), expected)
+    v.fill(0)
+    two()
+    assert np.array_equal(v.to_numpy()[:, :2], expected[:, :2])
+
+
+def test_many_limits_of_one_extent(target: str) -> None:
+    """The least of them is the limit: as many minima in one expression were refused by Python."""
+    ti.init(arch=getattr(ti, target), unrolling_limit=0, log_level=ti.ERROR)
+    reach = 150
+
+    @ti.kernel
+    def total(u: ti.types.ndarray(ti.i32, 1), v: ti.types.ndarray(ti.i32, 1), w: ti.types.ndarray(ti.i32, 1)):
+        for j in w:
+            s = 0
+            for k in ti.static(range(-30, reach)):
+                s += u[ti.math.clamp(j + k, 0, u.shape[0] - 1)] - v[ti.min(j + ti.max(k, 0), v.shape[0] - 1)]
+            w[j] = s
+
+    for n in (1, 7, 1000):
+        x, y = np.random.default_rng(n).integers(-99, 99, (2, n)).astype(np.int32)
+        w, j = np.zeros(n, np.int32), np.arange(n)
+        total(x, y, w)
+        assert np.array_equal(
+            w, sum(x[np.clip(j + k, 0, n - 1)] - y[np.minimum(j + max(k, 0), n - 1)] for k in range(-30, reach))
+        )
+
+
+def test_sums_that_wrap_are_not_compared(target: str) -> None:
+    """A difference of two sums is known where each of them is."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+
+    @ti.kernel
+    def cancel(u: ti.types.ndarray(ti.i32, 1), v: ti.types.ndarray(ti.i32, 1), a: ti.i32):
+        n = u.shape[0]
+        for j in v:
+            v[j] = u[ti.min(j + a, n - 1 + a) - a]
+
+    @ti.kernel
+    def products(u: ti.types.ndarray(ti.i32, 1), v: ti.types.ndarray(ti.i32, 1)):
+        for j in range(12):
+            v[j] = u[j if j * 1073741824 < j * 1073741823 + 1 else 0]
+
+    x, y = np.arange(100, 112).astype(np.int32), np.zeros(12, np.int32)
+    cancel(x, y, 2**31 - 6)
+    assert np.array_equal(y, [111, 111, 111, 111, 111, 111, 106, 107, 108, 109, 110, 111])
+    products(x, y)
+    assert np.array_equal(y, [100, 100, 102, 100, 100, 100, 106, 100, 100, 100, 110, 100])
+
+
+def test_rows_that_are_mostly_ends_stay_whole() -> None:
+    """Colours, windows as wide as rows, limits that are no ends: the other task would have most iterations."""
+    ti.init(arch=ti.cpu, log_level=ti.ERROR)
+
+    @ti.kernel
+    def wide(u: Grid, v: Grid):
+        for i, j in v:
+            v[i, j] = u[i, ti.min(j + 1000, u.shape[1] - 1)]
+
+    @ti.kernel
+    def of_a_table(u: Grid, v: Grid):
+        for i, j in v:
+            v[i, j] = u[i, j % 16] + u[i, ti.min(j, 10)]
+
+    x = np.ones((4, 40), np.float32)
+    assert NOTE not in wide.source(x, x.copy()) and NOTE not in of_a_table.source(x, x.copy())

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import shadesmith as ti
 from shadesmith.runtime.devices.host import device as host
 from shadesmith.runtime.devices.host.device import HostDevice, open_device
 from shadesmith.transpiler.backend.module.interface import BackendModule, Interface, SourceFile, TaskSource
@@ -235,3 +236,21 @@ def test_without_openmp_a_kernel_runs_on_one_core(device, tmp_path, monkeypatch)
     with pytest.warns(UserWarning, match="no OpenMP"):
         assert run(device, make_module(), [3.0])[0] == 6.0
     assert run(device, replace(make_module(), options={"fast_math": False}), [3.0])[0] == 6.0
+
+
+def test_a_loop_in_which_gcc_crashes_is_compiled_once_more():
+    """gcc 12 ends with an internal error where it vectorizes this loop."""
+    ti.init(arch=ti.cpu, offline_cache=False, log_level=ti.ERROR)
+    n = 70
+    x = np.random.default_rng(0).integers(-99, 99, (3, n)).astype(np.int32)
+    u, v = ti.field(ti.i32, (3, n)), ti.field(ti.i32, (3, n))
+    u.from_numpy(x)
+
+    @ti.kernel
+    def add():
+        for i, j in v:
+            v[i, j] = 8 * u[i, ti.math.clamp((1 if j == 0 else 0), 0, n - 1)] + u[i, ti.max(j - 1, 0)]
+
+    add()
+    j = np.arange(n)
+    assert np.array_equal(v.to_numpy(), 8 * x[:, np.where(j == 0, 1, 0)] + x[:, np.maximum(j - 1, 0)])

@@ -367,14 +367,20 @@ def nest(threads: Threads, call: str, vectorized: bool) -> list[str]:
     return lines + [INDENT * depth + "}" for depth in reversed(range(len(threads.loops)))]
 
 
+SHORT_ROWS = tuple(("const", count) for count in range(4))
+"""Numbers of iterations that no vector takes together."""
+
+
 def is_vectorized(threads: Threads, reads: Collection[object], writes: Collection[object]) -> bool:
     """Return whether the innermost loop is marked for vectorization, which states that its iterations are independent.
 
-    Nested loops always gain by it. A single loop needs it if a compiler would have to compare too many addresses before
-    it vectorizes: gcc gives up beyond `MAX_COMPARED` pairs of which one is written.
+    Nested loops gain by it, but for short rows: gcc 12 computes wrong numbers in a marked loop of two iterations, where
+    a choice gives an index. A single loop needs it if a compiler would have to compare too many addresses before it
+    vectorizes: gcc gives up beyond `MAX_COMPARED` pairs of which one is written.
     """
     pairs = len(writes) * (len(writes) - 1) // 2 + len(writes) * len({*reads} - {*writes})
-    return len(threads.loops) > 1 or pairs > MAX_COMPARED
+    is_short = threads.extents is not None and threads.extents[-1] in SHORT_ROWS
+    return (len(threads.loops) > 1 or pairs > MAX_COMPARED) and not is_short
 
 
 def part_pragma(task: Task, threads: Threads | None, loops: bool, uneven: bool) -> str:

@@ -19,6 +19,7 @@ and arguments.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import field
 
 from ...ir.builder import Builder
@@ -48,7 +49,7 @@ from .copies import copy_of, put_in_place
 FEWEST = 1 << 14
 """Iterations that are worth a task more, if their number is known."""
 MOST_OF_ROW = 4
-"""One of so many iterations of a row may be at its ends, if their number is known."""
+"""One of so many iterations of a row may be at its ends; all of shorter rows are."""
 WIDEST = 64
 """Iterations at an end of a row, if their number is not known."""
 FARTHEST = 1 << 20
@@ -63,14 +64,13 @@ class Borders:
 
     Attributes:
         before, behind: how many iterations at the ends of a row need some.
-        least, most: further indices from which on, and up to which, none is needed.
+        most: further indices up to which none is needed: extents less numbers, by extent.
         simpler: what a bounded index is there, a sum, and a comparison, its result.
     """
 
     before: int = 0
     behind: int = 0
-    least: list[Linear] = field(default_factory=list)
-    most: list[Linear] = field(default_factory=list)
+    most: dict[Hashable, Linear] = field(default_factory=dict)
     simpler: dict[Statement, Linear | bool] = field(default_factory=dict)
 
 
@@ -144,6 +144,32 @@ class _Search(Reader):
         simpler = self.borders.simpler.get(value)
         return simpler if isinstance(simpler, Linear) else super().read(value)
 
+    def _is_exact(self, total: Linear) -> bool:
+        """Return whether a sum does not wrap: of the index, extents, and numbers that are small, or as known as it."""
+        values = total.values
+        is_plain = all(abs(count) == 1 and self._is_extent(key, value) for key, (count, value) in values.items())
+        lowest, highest = self._range(total)
+        return is_plain and lowest > -FARTHEST and highest < (FARTHEST if values else 1 << 31)
+
+    def _is_extent(self, key: Hashable, value: Statement) -> bool:
+        """Return whether a value is an extent of an array, or the end of the loop: at least as much as the index."""
+        return isinstance(value, ArrayShape) or key in self.last.values
+
+    def _range(self, total: Linear) -> tuple[int, int]:
+        """Return limits of a sum without extents, far ones if they are not known."""
+        lowest = highest = total.constant
+        for (loop, axis), count in total.indices.items():
+            bounds = (loop.starts[axis], loop.ends[axis], loop.steps[axis]) if isinstance(loop, RangeFor) else ()
+            numbers = [int(bound.value) for bound in bounds if isinstance(bound, Const)]
+            if len(numbers) < 3 and (loop, axis) == self.axis and abs(count) == 1:
+                continue  # less than an extent
+            indices = range(*numbers) if len(numbers) == 3 else range(0)
+            if not indices:
+                return -FARTHEST, 1 << 31
+            ends = (count * indices[0], count * indices[-1])
+            lowest, highest = lowest + min(ends), highest + max(ends)
+        return lowest, highest
+
     def _factor(self, total: Linear) -> int:
         """Return how often a sum contains the index of the row."""
         return total.indices.get(self.axis, 0)
@@ -152,6 +178,8 @@ class _Search(Reader):
         """Record what is simpler without bounds, and where it is so."""
         first, second = (self.read(operand) for operand in operation.operands)
         if first is None or second is None or self._factor(first) == self._factor(second):
+            return
+        if not self._is_exact(first) or not self._is_exact(second):
             return
         if operation.op in ("min", "max"):
             self._bound_by(operation, first, second)
@@ -215,14 +243,16 @@ class _Search(Reader):
                 return False
             is_least = self._factor(total) > 0
             inside = self.start.plus(limit, -1) if is_least else limit.plus(self.last, -1)
-            if inside.number is None and (for_choice or not self._is_safe(limit, is_least)):
+            if inside.number is None and (is_least or for_choice or not self._is_near(limit)):
                 return False
             if inside.number is not None and -inside.number > self.widest:
                 return False
             found.append((is_least, limit, inside.number))
         for is_least, limit, number in found:
             if number is None:
-                (self.borders.least if is_least else self.borders.most).append(limit)
+                key = frozenset(limit.values)
+                other = self.borders.most.get(key, limit)
+                self.borders.most[key] = min(limit, other, key=lambda each: each.constant)
             elif is_least:
                 self.borders.before = max(self.borders.before, -number)
             else:
@@ -247,12 +277,11 @@ class _Search(Reader):
             return None
         return Linear().plus(Linear({}, total.values, least), -factor)
 
-    def _is_safe(self, limit: Linear, is_least: bool) -> bool:
-        """Return whether a limit is an extent less a number, or a number: its sum does not wrap."""
+    def _is_near(self, limit: Linear) -> bool:
+        """Return whether a limit is an extent less a few iterations; only the launch knows if that ends the loop."""
         values = list(limit.values.values())
-        if len(values) > 1 or is_least:
-            return not values
-        return all(count == 1 and isinstance(value, ArrayShape) and limit.constant < 0 for count, value in values)
+        is_extent = len(values) == 1 and values[0][0] == 1 and isinstance(values[0][1], ArrayShape)
+        return is_extent and -self.widest <= limit.constant < 0
 
 
 def _condition_of(statement: Statement) -> Statement | None:
@@ -294,18 +323,16 @@ def _add_bounds(task: Task, borders: Borders) -> tuple[Statement, Statement]:
     builder = Builder(task.prologue, loop.location)
     start, end = loop.starts[-1], loop.ends[-1]
     assert isinstance(start, Const)
-    first: Statement = builder.const(int(start.value) + borders.before)
-    for limit in borders.least:
-        first = builder.op("max", first, limit.emit(builder, {}))
-    if isinstance(end, Const) and not borders.least and not borders.most:
-        return first, builder.const(int(end.value) - borders.behind)
-    last = end
-    if borders.behind:
-        behind = builder.const(borders.behind)
-        last = builder.op("sub", builder.op("max", end, builder.op("add", first, behind)), behind)
-    for limit in borders.most:
+    first, behind = builder.const(int(start.value) + borders.before), builder.const(borders.behind)
+    if isinstance(end, Const):
+        last: Statement = builder.const(int(end.value) - borders.behind)
+    else:
+        enough = builder.const(int(start.value) + MOST_OF_ROW * (borders.before + borders.behind))
+        inner = builder.op("sub", end, behind) if borders.behind else end
+        last = builder.op("select", builder.op("ge", end, enough), inner, first)
+    for limit in borders.most.values():
         last = builder.op("min", last, limit.shifted(1).emit(builder, {}))
-    return first, builder.op("max", last, first) if borders.most or not borders.behind else last
+    return first, builder.op("max", last, first) if borders.most else last
 
 
 def _run_at_ends(task: Task, first: Statement, last: Statement) -> None:
