@@ -13,6 +13,13 @@ TILES = [sys.modules[f"shadesmith.transpiler.passes.tiles.{name}"] for name in (
 
 
 @pytest.fixture(autouse=True)
+def _of_blocks(request: pytest.FixtureRequest) -> None:
+    """Leave out the interpreter, which has no blocks, and takes seconds for a product."""
+    if "target" in request.fixturenames and request.getfixturevalue("target") == "python":
+        pytest.skip("the interpreter has no tiles")
+
+
+@pytest.fixture(autouse=True)
 def _tiles_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TILES[0], "SHORT", 1)
     for module in TILES:

@@ -41,7 +41,7 @@ from ...ir.tasks import Kernel, Task
 from ...ir.types import i32, u1
 from ...lazy_dataclasses import dataclass
 from ..analysis.aliasing import written_objects
-from ..analysis.linear import Linear, Reader
+from ..analysis.linear import Index, Linear, Reader
 from ..analysis.queries import count_along, is_given, is_index_of, names_of, trip_count
 from ..context import PassContext
 from .copies import copy_of, put_in_place
@@ -145,7 +145,7 @@ class _Search(Reader):
         return simpler if isinstance(simpler, Linear) else super().read(value)
 
     def _is_exact(self, total: Linear) -> bool:
-        """Return whether a sum does not wrap: of the index, extents, and numbers that are small, or as known as it."""
+        """Return whether a sum does not wrap: of indices, numbers, and extents, which are at most 2^30 here."""
         values = total.values
         is_plain = all(abs(count) == 1 and self._is_extent(key, value) for key, (count, value) in values.items())
         lowest, highest = self._range(total)
@@ -158,12 +158,10 @@ class _Search(Reader):
     def _range(self, total: Linear) -> tuple[int, int]:
         """Return limits of a sum without extents, far ones if they are not known."""
         lowest = highest = total.constant
-        for (loop, axis), count in total.indices.items():
-            bounds = (loop.starts[axis], loop.ends[axis], loop.steps[axis]) if isinstance(loop, RangeFor) else ()
-            numbers = [int(bound.value) for bound in bounds if isinstance(bound, Const)]
-            if len(numbers) < 3 and (loop, axis) == self.axis and abs(count) == 1:
+        for index, count in total.indices.items():
+            indices = _indices_of(index)
+            if indices is None and index == self.axis and abs(count) == 1:
                 continue  # less than an extent
-            indices = range(*numbers) if len(numbers) == 3 else range(0)
             if not indices:
                 return -FARTHEST, 1 << 31
             ends = (count * indices[0], count * indices[-1])
@@ -265,13 +263,12 @@ class _Search(Reader):
         if abs(factor) != 1:
             return None
         least = total.constant
-        for (loop, axis), times in total.indices.items():
-            if (loop, axis) == self.axis:
+        for index, times in total.indices.items():
+            if index == self.axis:
                 continue
-            if not isinstance(loop, RangeFor) or loop is self.loop or not count_along(loop, axis):
+            indices = _indices_of(index)
+            if not indices or index[0] is self.loop:
                 return None
-            bounds = (loop.starts[axis], loop.ends[axis], loop.steps[axis])
-            indices = range(*(int(bound.value) for bound in bounds if isinstance(bound, Const)))
             least += min(times * indices[0], times * indices[-1])
         if abs(least) >= FARTHEST or not all(is_given(value) for _, value in total.values.values()):
             return None
@@ -282,6 +279,14 @@ class _Search(Reader):
         values = list(limit.values.values())
         is_extent = len(values) == 1 and values[0][0] == 1 and isinstance(values[0][1], ArrayShape)
         return is_extent and -self.widest <= limit.constant < 0
+
+
+def _indices_of(index: Index) -> range | None:
+    """Return the indices of a loop along an axis, None if its bounds are not constant."""
+    loop, axis = index
+    bounds = (loop.starts[axis], loop.ends[axis], loop.steps[axis]) if isinstance(loop, RangeFor) else ()
+    numbers = [int(bound.value) for bound in bounds if isinstance(bound, Const)]
+    return range(*numbers) if len(numbers) == 3 else None
 
 
 def _condition_of(statement: Statement) -> Statement | None:
