@@ -114,3 +114,28 @@ def test_a_part_of_an_array_keeps_its_indices(target: str) -> None:
 
     gram(a, c)
     assert np.array_equal(c, a @ a.T)
+
+
+def test_other_loops_of_users_stay(target: str) -> None:
+    """`continue` leaves out what follows it in an iteration, and so would a step at its end."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+
+    @ti.kernel
+    def weigh(x: Grid, y: ti.types.ndarray(ti.f32, 1)):
+        for i in y:
+            s = 0.0
+            for k in range(x.shape[1] - 6):
+                if (k + i) % 3 == 0:
+                    continue
+                for m in ti.static(range(6)):
+                    s += x[i, k + m] * (m + 1)
+            y[i] = s
+
+    (x,) = arrays((40, 50))
+    y, expected = np.zeros(40, np.float32), np.zeros(40, np.float32)
+    weigh(x, y)
+    for i in range(40):
+        windows = (x[i, k : k + 6] @ np.arange(1, 7) for k in range(44) if (k + i) % 3)
+        expected[i] = sum(windows)
+    assert np.array_equal(y, expected)
+    assert "x_from" not in weigh.source(x, y, arch=ti.cuda)

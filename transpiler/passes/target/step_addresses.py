@@ -6,9 +6,10 @@
                                                                 x at $from + load * $step
                                                             $from += 16
 
-In: unrolled loops in a serial loop, as those by which `register_tiles` loads a tile. A launch has the extents, so that
-an address needs products of 64 bits; where a load has a condition, compilers compute all of them anew each time. An
-index is a sum of what does not change in the serial loop, the index of that loop, and that of the unrolled one.
+In: unrolled loops in a serial loop of a task with tiles: those by which `register_tiles` loads one. A launch has the
+extents, so that an address needs products of 64 bits; where a load has a condition, compilers compute all of them anew
+each time. An index is a sum of what does not change in the serial loop, the index of that loop, and that of the
+unrolled one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...ir.builder import Builder
 from ...ir.elements.numbers import why_not_flat
-from ...ir.nodes import Block, Statement, blocks, walk, walk_blocks
+from ...ir.nodes import Block, Effect, Statement, blocks, walk, walk_blocks
 from ...ir.statements import (
     Alloca,
     ArrayShape,
@@ -45,7 +46,7 @@ def step_addresses(kernel: Kernel, context: PassContext) -> bool:
     kind = i64 if context.capabilities.has_pointers else i32
     changed = False
     for task in kernel.tasks:
-        for block in list(walk_blocks(task.body)):
+        for block in list(walk_blocks(task.body)) if task.tile else ():
             for serial in [s for s in block.statements if isinstance(s, RangeFor) and _is_serial(s)]:
                 accesses = dict(_accesses(task, serial))
                 if accesses:
@@ -55,8 +56,10 @@ def step_addresses(kernel: Kernel, context: PassContext) -> bool:
 
 
 def _is_serial(loop: RangeFor) -> bool:
-    """Return whether a loop runs as it is written, from a constant in steps that are constant."""
+    """Return whether a loop runs from a constant in steps that are constant, and each iteration to its end."""
     if not repeats(loop) or loop.unroll or len(loop.starts) != 1 or loop.cells is not None:
+        return False
+    if any(s.EFFECT & Effect.CONTROL and not s.BLOCKS for s in walk(loop.body)):  # `continue` would leave out the step
         return False
     return isinstance(loop.starts[0], Const) and isinstance(loop.steps[0], Const)
 
