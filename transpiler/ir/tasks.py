@@ -89,6 +89,8 @@ class Sizes:
         inner: what has the end of the serial loop inside: an argument, or an array, whose extent along `inner_axis` it
             is. None if the end is a number.
         inner_least: if the end is less, the product counts as 0.
+        tile: how many iterations a tile has along each of the axes, and of the serial loop; () if that does not matter.
+        is_whole: whether all tiles must be whole, or one must not be; else the product counts as 0.
     """
 
     axes: tuple[int, int]
@@ -98,6 +100,8 @@ class Sizes:
     inner: Array | Parameter | None = None
     inner_axis: int = 0
     inner_least: int = 0
+    tile: tuple[int, ...] = ()
+    is_whole: bool = False
 
 
 @dataclass(eq=False, slots=True)

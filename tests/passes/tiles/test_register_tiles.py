@@ -80,11 +80,12 @@ def test_a_product(target: str, for_few: None, n: int, m: int, w: int) -> None:
     assert np.array_equal(c.to_numpy(), expected)
 
 
-@pytest.mark.parametrize(("n", "m", "w"), [(128, 16, 256), (129, 23, 300), (5, 9, 130)])
+@pytest.mark.parametrize(("n", "m", "w"), [(128, 16, 256), (128, 80, 128), (129, 23, 300), (5, 9, 130)])
 def test_blocks_of_128_x_128(target: str, for_many: None, n: int, m: int, w: int) -> None:
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
     multiply, c, expected = product(n, m, w, 0.25)
-    assert "128 x 128 elements" in multiply.source(arch=ti.cuda)
+    source = multiply.source(arch=ti.cuda)
+    assert "128 x 128 elements" in source and ("double-buffered" in source) == (n % 128 == 0)
     multiply()
     assert np.array_equal(c.to_numpy(), expected)
 
@@ -369,20 +370,26 @@ def test_few_and_many_iterations_of_ndarrays(target: str, shape: tuple[int, int,
 
 
 @pytest.mark.parametrize(
-    ("shape", "number"),
+    ("shape", "inner", "number"),
     [
-        ((39, 40), 0),
-        ((40, 40), 1),
-        ((7, 2000), 0),
-        ((2000, 7), 0),
-        ((79, 81), 1),
-        ((80, 80), 2),
-        ((8, 800), 2),
-        ((0, 9), 0),
+        ((39, 40), 35, 0),
+        ((40, 40), 35, 1),
+        ((7, 2000), 35, 0),
+        ((2000, 7), 35, 0),
+        ((79, 81), 35, 1),
+        ((80, 80), 35, 2),
+        ((8, 800), 35, 2),
+        ((0, 9), 35, 0),
+        ((128, 256), 35, 2),
+        ((128, 256), 31, 0),
+        ((128, 256), 32, 3),
+        ((256, 128), 48, 3),
+        ((128, 192), 48, 2),
+        ((192, 128), 48, 2),
     ],
 )
 def test_a_launch_starts_the_task_for_its_size(
-    target: str, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int], number: int
+    target: str, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int], inner: int, number: int
 ) -> None:
     for name, value in {"FEWEST": 40 * 40, "MANY": 80 * 80, "THIN": 8}.items():
         for module in (MODULE, TILES):
@@ -398,17 +405,81 @@ def test_a_launch_starts_the_task_for_its_size(
             c[i, j] = s
 
     n, w = shape
-    x, y, c = numbers((n, 35), (35, w), (n, w))
+    x, y, c = numbers((n, inner), (inner, w), (n, w))
     counts = [task.iterations for task in multiply.launch_plan(x, y, c).tasks]
     if target != "cpu":
-        extent, threads = [(1, 1), (64, 128 if target == "cuda" else 256), (128, 256)][number]
-        expected = [0, 0, 0]
+        expected = [0, 0, 0, 0] if target == "cuda" else [0, 0, 0]  # Vulkan has no task for whole tiles
+        number = min(number, len(expected) - 1)
+        extent, threads = [(1, 1), (64, 128 if target == "cuda" else 256), (128, 256), (128, 256)][number]
         expected[number] = -(-n // extent) * -(-w // extent) * threads
         assert counts == expected  # and no block more
     for _ in range(20):  # on CUDA the later ones are graphs
         c[:] = -1
         multiply(x, y, c)
         assert np.array_equal(c, x @ y)
+
+
+WHOLE: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[int, int, int]]] = {
+    "two tiles": (lambda x: x, lambda y: y, (128, 32, 256)),
+    "three tiles, first transposed": (lambda x: x.T, lambda y: y, (256, 48, 128)),
+    "seven tiles, second transposed": (lambda x: x, lambda y: y.T, (128, 112, 128)),
+}
+
+
+@pytest.mark.parametrize("case", WHOLE)
+def test_whole_tiles_are_double_buffered(target: str, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+    """On CUDA a block loads one tile while it combines another one; the last one is loaded twice."""
+    for module in (MODULE, TILES):
+        monkeypatch.setattr(module, "MANY", 1)
+        monkeypatch.setattr(module, "FEWEST", 1)
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    of_x, of_y, (n, m, w) = WHOLE[case]
+    x, y = numbers((n, m), (m, w))
+    is_first, is_second = of_x(x) is x, of_y(y) is y
+
+    @ti.kernel
+    def multiply(a: Grid, b: Grid, c: Grid):
+        for i, j in c:
+            s = 0.0
+            for k in range(b.shape[0] if ti.static(is_second) else b.shape[1]):
+                left = a[i, k] if ti.static(is_first) else a[k, i]
+                right = b[k, j] if ti.static(is_second) else b[j, k]
+                s += left * right
+            c[i, j] = s
+
+    c = np.full((n, w), -1, np.float32)
+    arguments = of_x(x).copy(), of_y(y).copy(), c
+    assert "double-buffered" in multiply.source(*arguments, arch=ti.cuda)
+    assert "double-buffered" not in multiply.source(*arguments, arch=ti.vulkan)
+    multiply(*arguments)
+    assert np.array_equal(c, x @ y)
+
+
+def test_whole_tiles_from_a_later_index(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first index that is no multiple of a tile has no task for whole tiles."""
+    for module in (MODULE, TILES):
+        monkeypatch.setattr(module, "MANY", 1)
+        monkeypatch.setattr(module, "FEWEST", 1)
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+
+    def product_from(start: int) -> Any:
+        @ti.kernel
+        def multiply(a: Grid, b: Grid, c: Grid):
+            for i, j in c:
+                s = 0.0
+                for k in range(start, a.shape[1]):
+                    s += a[i, k] * b[k, j]
+                c[i, j] = s
+
+        return multiply
+
+    x, y, c = numbers((128, 64), (64, 128), (128, 128))
+    for start in (0, 8, 16, 33):
+        multiply = product_from(start)
+        multiply(x, y, c)
+        assert np.array_equal(c, x[:, start:] @ y[start:])
+        tasks = multiply.source(x, y, c, arch=ti.cuda).count("extern")
+        assert tasks == (4 if start % 16 == 0 else 3)
 
 
 def unsuitable() -> dict[str, Any]:
@@ -551,7 +622,7 @@ def test_short_inner_loops_of_a_launch_run_as_before(target: str, inner: int, of
         got, wanted, is_short = z, x @ y, inner < 32
     assert np.array_equal(got, wanted)
     if target != "cpu":
-        assert len(plan.tasks) == (2 if of_fields else 3)
+        assert len(plan.tasks) == (2 if of_fields else 4 if target == "cuda" else 3)
         assert bool(plan.tasks[0].iterations) == is_short
 
 

@@ -79,7 +79,9 @@ def _sizes(sizes: Sizes) -> str:
     if not sizes.least:
         inner = " or inside" if sizes.inner is not None else ""
         return f"fewer than {sizes.below:,} iterations, or {sizes.thinnest} along an axis{inner}"
-    return f"{sizes.least:,} {'iterations and more' if sizes.below is None else f'to {sizes.below - 1:,} iterations'}"
+    whole = f", {'by whole tiles' if sizes.is_whole else 'if a tile is not whole'}" if sizes.tile else ""
+    most = "iterations and more" if sizes.below is None else f"to {sizes.below - 1:,} iterations"
+    return f"{sizes.least:,} {most}{whole}"
 
 
 def python_line(context: EmitContext, task: Task) -> str:

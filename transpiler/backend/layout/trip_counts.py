@@ -6,6 +6,7 @@ bound.
 
 from __future__ import annotations
 
+from functools import reduce
 from math import prod
 
 from ...errors import TaichiTypeError
@@ -91,10 +92,18 @@ def size_on_host(layout: Layout, loop: RangeFor, sizes: Sizes) -> Expression:
     rows, columns = (_length_on_host(layout, loop, axis) for axis in sizes.axes)
     is_thick: Expression = ("ge", ("min", rows, columns), ("const", sizes.thinnest))
     product: Expression = ("mul", rows, columns)
+    lengths = [rows, columns]
     if sizes.inner is not None:
         end = _on_host(layout, _end_of(sizes.inner, sizes.inner_axis))
         assert end is not None
         product = ("select", ("ge", end, ("const", sizes.inner_least)), product, NONE)
+        lengths.append(end)
+    if sizes.tile:
+        given = [(length, extent) for length, extent in zip(lengths, sizes.tile) if length[0] != "const"]
+        rests: list[Expression] = [("mod", length, ("const", extent)) for length, extent in given]
+        rest = reduce(lambda one, other: ("add", one, other), rests)
+        whole, other = (product, NONE) if sizes.is_whole else (NONE, product)
+        product = ("select", ("ge", rest, ("const", 1)), other, whole)
     return ("select", is_thick, product, NONE)
 
 

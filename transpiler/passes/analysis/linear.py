@@ -78,17 +78,27 @@ class Reader:
     """Reads indices in a parallel loop.
 
     inside: its statements. primal: an array by the array of its gradient. scales: products with numbers are sums, too.
+    same: values that count as the index of a loop.
     """
 
-    def __init__(self, inside: set[Statement], primal: Mapping[Array, Array], scales: bool = False) -> None:
+    def __init__(
+        self,
+        inside: set[Statement],
+        primal: Mapping[Array, Array],
+        scales: bool = False,
+        same: Mapping[Statement, Index] | None = None,
+    ) -> None:
         self.inside = inside
         self.primal = primal
         self.scales = scales
+        self.same = same or {}
 
     def read(self, value: Statement) -> Linear | None:
         """Return a value as a sum, None if it is none."""
         if isinstance(value, Const):
             return Linear(constant=int(value.value)) if value.type == i32 else None
+        if value in self.same:
+            return Linear({self.same[value]: 1})
         if isinstance(value, LoopIndex) and value.loop in self.inside:
             return Linear({(value.loop, value.axis): 1}) if value.type == i32 else None
         if isinstance(value, Operation) and value.op in ("add", "sub", "neg") and value.type == i32:

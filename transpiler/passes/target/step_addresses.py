@@ -24,7 +24,9 @@ from ...ir.statements import (
     ArrayShape,
     Const,
     GlobalPtr,
+    If,
     LoopIndex,
+    Operation,
     RangeFor,
     is_const,
     repeats,
@@ -32,6 +34,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, i32, i64
 from ..analysis.linear import Index, Linear, Reader
+from ..analysis.queries import is_index_of
 from ..context import PassContext
 from ..rewrite import Rewriter
 
@@ -48,9 +51,10 @@ def step_addresses(kernel: Kernel, context: PassContext) -> bool:
     for task in kernel.tasks:
         for block in list(walk_blocks(task.body)) if task.tile else ():
             for serial in [s for s in block.statements if isinstance(s, RangeFor) and _is_serial(s)]:
-                accesses = dict(_accesses(task, serial))
+                last = _last_tile(task, serial)
+                accesses = dict(_accesses(task, serial, last))
                 if accesses:
-                    _step(block, serial, accesses, kind)
+                    _step(block, serial, accesses, last, kind)
                     changed = True
     return changed
 
@@ -67,10 +71,24 @@ def _is_serial(loop: RangeFor) -> bool:
 # --- what is stepped through ------------------------------------------------------------------------------------------
 
 
-def _accesses(task: Task, serial: RangeFor) -> Iterator[tuple[GlobalPtr, Access]]:
-    """Yield the pointers to elements of ndarrays in unrolled loops, if their indices are sums."""
+def _last_tile(task: Task, serial: RangeFor) -> Operation | None:
+    """Return the least of the index of a loop and that of the last tile, if this is an index of the loop.
+
+    It is where a launch has whole tiles: the index is what the loop loads from, and it loads the last tile twice.
+    """
+    if task.sizes is None or not task.sizes.is_whole:
+        return None
+    found = (s for s in serial.body if isinstance(s, Operation) and s.op == "min")
+    return next((least for least in found if any(is_index_of(operand, serial) for operand in least.operands)), None)
+
+
+def _accesses(task: Task, serial: RangeFor, last: Operation | None) -> Iterator[tuple[GlobalPtr, Access]]:
+    """Yield the pointers to elements of ndarrays in unrolled loops, if their indices are sums.
+
+    last: what counts as the index of the serial loop, None if that is its index alone.
+    """
     around: set[Statement] = {serial} if task.loop is None else {serial, task.loop}
-    reader = Reader({*walk(serial.body), *around}, {}, scales=True)
+    reader = Reader({*walk(serial.body), *around}, {}, scales=True, same={} if last is None else {last: (serial, 0)})
     for loads in _unrolled(serial.body):
         for pointer in walk(loads.body):
             if isinstance(pointer, GlobalPtr) and _is_of_ndarray(pointer):
@@ -106,12 +124,20 @@ def _is_of_ndarray(pointer: GlobalPtr) -> bool:
 # --- numbers of elements ----------------------------------------------------------------------------------------------
 
 
-def _step(block: Block, serial: RangeFor, accesses: Mapping[GlobalPtr, Access], kind: Scalar) -> None:
+def _step(
+    block: Block, serial: RangeFor, accesses: Mapping[GlobalPtr, Access], last: Operation | None, kind: Scalar
+) -> None:
     """Replace pointers by such to elements whose numbers are counted up. block: that of the serial loop."""
-    before, after = Builder(Block(), serial.location), Builder(serial.body, serial.location)
+    before, after = Builder(Block(), serial.location), Builder(Block(), serial.location)
     numbers = {pointer: _Number(before, after, serial, pointer, access, kind) for pointer, access in accesses.items()}
     position = block.statements.index(serial)
     block.statements[position:position] = before.block.statements
+    end = Builder(serial.body, serial.location)
+    if last is None:
+        serial.body.statements += after.block.statements
+    else:
+        index, limit = sorted(last.operands, key=lambda operand: not is_index_of(operand, serial))
+        end.add(If(end.op("lt", index, limit), after.block))
 
     def flat(rewriter: Rewriter, pointer: GlobalPtr) -> Statement | None:
         if pointer not in numbers:

@@ -53,11 +53,15 @@ MOST_STAGED = 4
 
 @dataclass(eq=False, slots=True)
 class Shape:
-    """What a block computes: rows and columns of a thread, and iterations of the serial loop that a tile is for."""
+    """What a block computes: rows and columns of a thread, and iterations of the serial loop that a tile is for.
+
+    double_buffered: whether a block has two tiles of each array, if all tiles are whole.
+    """
 
     rows: int
     columns: int
     depth: int
+    double_buffered: bool = False
 
     @property
     def extent(self) -> int:
@@ -79,9 +83,12 @@ SMALL, LARGE = Shape(4, 4, 16), Shape(8, 8, 16)
 FOR_LARGE_THREADS = Shape(8, 4, 16)
 """In place of SMALL: ndarrays of 1536 x 1536, 1000 x 1000 and 384 x 384 numbers take an H100 .219, .0687 and .0189 ms
 on CUDA, and with 4 x 4 a thread .267, .0756 and .0195; on Vulkan .269, .0929 and .0301, so .279, .0833, .0235."""
+LARGE_BUFFERED = Shape(8, 8, 16, double_buffered=True)
+"""In place of LARGE on CUDA: 4096 x 4096 numbers in fields take an H200 2.86 ms so, and 3.08 with one tile; in ndarrays
+2.95 and 3.02; on Vulkan 3.64 and 3.51. With 8 x 4 or 4 x 4 a thread two tiles gain 2 % at most, or lose 30."""
 LARGE_OF_ANY_SIZE = Shape(8, 8, 8)
-"""In place of LARGE on CUDA, for lengths that only the launch knows: ndarrays of 4096 x 4096 numbers take an H200 3.22
-ms, and with the 16 elements of each array that a thread of LARGE loads, an H100 4.17; fields 3.23 and 3.07."""
+"""In place of LARGE on CUDA, for lengths that only the launch knows, if a tile is not whole: ndarrays of 4095 x 4095
+numbers take an H200 3.26 ms so, and 3.72 with the 16 elements of each array that a thread of LARGE loads."""
 MANY = 2048 * 2048
 """Iterations that are worth blocks of 128 x 128."""
 
@@ -124,6 +131,7 @@ class Plan:
         staged: its loads.
         variables: local variables of an iteration that the serial loop, or what follows it, uses.
         again: values before the serial loop that are computed where they are used.
+        is_whole: whether a launch has whole tiles along the axes and of the serial loop.
     """
 
     loop: RangeFor
@@ -138,11 +146,12 @@ class Plan:
     staged: list[Staged] = field(default_factory=list)
     variables: list[Alloca] = field(default_factory=list)
     again: list[Statement] = field(default_factory=list)
+    is_whole: bool = False
 
     def bytes_of(self, shape: Shape) -> int:
         """Return how much shared memory a block has."""
         numbers = sum(staged.load.type.size_bytes for staged in self.staged if isinstance(staged.load.type, Scalar))
-        return numbers * shape.depth * shape.extent
+        return numbers * shape.depth * shape.extent * (2 if shape.double_buffered else 1)
 
     @property
     def is_wide(self) -> bool:
@@ -154,7 +163,34 @@ class Plan:
     def has_whole_tiles(self) -> bool:
         """Whether the serial loop has a known number of iterations, a multiple of those of a tile."""
         length = count_along(self.serial, 0)
-        return length is not None and length % self.shape.depth == 0
+        return self.is_whole or (length is not None and length % self.shape.depth == 0)
+
+    @property
+    def is_double_buffered(self) -> bool:
+        """Whether a block has two tiles of each array, one of which it loads while it combines the other."""
+        return (
+            self.shape.double_buffered
+            and self.has_whole_tiles
+            and all(map(self.is_whole_along, (self.row, self.column)))
+        )
+
+    def is_whole_along(self, axis: int) -> bool:
+        """Whether the tiles are whole along an axis of the parallel loop."""
+        length = count_along(self.loop, axis)
+        return self.is_whole or (length is not None and length % self.shape.extent == 0)
+
+    def may_be_whole(self, shape: Shape) -> bool:
+        """Whether all tiles of a shape are whole, and two or more follow each other, for some lengths of a launch."""
+        extents = {self.row: shape.extent, self.column: shape.extent}
+        known = [(count_along(self.loop, axis), extent) for axis, extent in extents.items()]
+        inner, start, least = count_along(self.serial, 0), self.serial.starts[0], self.end_of_serial[2]
+        if inner is None:
+            assert isinstance(start, Const)
+            first = int(start.value)
+            is_inner = first % shape.depth == 0 and least >= first + 2 * shape.depth
+        else:
+            is_inner = inner % shape.depth == 0 and inner >= 2 * shape.depth
+        return is_inner and all(length is None or length % extent == 0 for length, extent in known)
 
     @property
     def may_have_zeros(self) -> bool:
@@ -235,7 +271,9 @@ def _small_shape(capabilities: Capabilities) -> Shape:
 
 def large_shape(plan: Plan, capabilities: Capabilities) -> Shape | None:
     """Return what a block computes of many iterations, None if that is as of others."""
-    shape = LARGE_OF_ANY_SIZE if plan.is_of_any_size and capabilities.has_large_threads else LARGE
+    shape = LARGE
+    if capabilities.has_large_threads:
+        shape = LARGE_OF_ANY_SIZE if plan.is_of_any_size else LARGE_BUFFERED
     return None if plan.is_wide or plan.bytes_of(shape) > capabilities.max_shared_bytes else shape
 
 

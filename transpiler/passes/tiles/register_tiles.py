@@ -15,8 +15,10 @@
 With one iteration a thread, such a loop waits for two loads for each multiplication, and so loads each element as
 often as the other array has columns. A block of 256 threads loads each element of a tile once for 64 iterations, and a
 thread combines 4 + 4 numbers 16 times. While it does, the elements of the next tile are loaded: the first iteration
-over tiles combines nothing. A product of fields of 4096 x 4096 numbers took an H200 26.5 ms with a thread for each,
-12.2 with four rows a thread (`row_lanes`), and 3.1 so.
+over tiles combines nothing. On CUDA large blocks whose tiles are all whole have two tiles of each array, one for each
+of these, and wait once an iteration; the last iteration loads the last tile again, since a condition around the loads
+costs more. A product of fields of 4096 x 4096 numbers took an H200 26.5 ms with a thread for each, 12.2 with four rows
+a thread (`row_lanes`), 3.1 by tiles, and 2.9 with two.
 
 The order of each sum is that of the source. The serial loop contains numbers and local variables, and loads elements
 that depend on its index and on the row, or on its index and on the column; it is the only loop, and no element that it
@@ -27,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Remark, Statement, clone, count_uses
@@ -46,11 +49,23 @@ from ...ir.tasks import Kernel, Sizes, Task
 from ...ir.threads import Barrier
 from ...ir.types import Scalar, Tensor, i32
 from ...options import Capabilities, CompileOptions
-from ..analysis.queries import count_along, is_index_of, names_of, trip_count
+from ..analysis.queries import is_index_of, names_of, trip_count
 from ..context import PassContext
 from ..rewrite import Rewriter
 from ..tasks.copies import copy_of, put_in_place
-from .register_plan import ACROSS, FEWEST, LARGE, MANY, THIN, TOGETHER, Plan, Staged, large_shape, plan_of
+from .register_plan import (
+    ACROSS,
+    FEWEST,
+    LARGE,
+    LARGE_BUFFERED,
+    MANY,
+    THIN,
+    TOGETHER,
+    Plan,
+    Staged,
+    large_shape,
+    plan_of,
+)
 from .tiled_loops import new_shared
 
 
@@ -89,8 +104,22 @@ def _by_size(kernel: Kernel, task: Task, plan: Plan, capabilities: Capabilities)
         task.sizes.below, large.sizes = MANY, Sizes(axes, THIN, MANY, None, *inner)
         tasks.append(large)
         found.append((large, of_large))
+        if capabilities.has_large_threads and of_large.may_be_whole(LARGE_BUFFERED):
+            found.append(_of_whole_tiles(large, large.sizes, capabilities))
+            tasks.append(found[-1][0])
     put_in_place(kernel, task, tasks)
     return found
+
+
+def _of_whole_tiles(large: Task, sizes: Sizes, capabilities: Capabilities) -> tuple[Task, Plan]:
+    """Return a task for the launches of another one in which all tiles are whole. sizes: those of the other one."""
+    whole = copy_of(large)
+    plan = plan_of(whole, capabilities)
+    assert plan is not None
+    plan.shape, plan.is_whole = LARGE_BUFFERED, True
+    sizes.tile = (plan.shape.extent, plan.shape.extent, plan.shape.depth)
+    whole.sizes = replace(sizes, is_whole=True)
+    return whole, plan
 
 
 # --- the tiles --------------------------------------------------------------------------------------------------------
@@ -100,6 +129,7 @@ class _Tiling:
     """Makes a task run by tiles.
 
     Attributes:
+        is_double_buffered: whether it has two tiles of each array, one of which it loads while it combines the other.
         first: the first row and the first column of a block, by axis.
         inside: the first ones of a thread, counted from there.
         limit: how many rows and columns there are from there on, None where all blocks are whole.
@@ -114,7 +144,8 @@ class _Tiling:
         self.names = names_of(plan.loop)[-2:]
         self.serial_name = plan.serial.names[0] if plan.serial.names else "k"
         axes = (plan.row, plan.column)
-        whole = [axis for axis in axes if (count_along(plan.loop, axis) or 1) % self.shape.extent == 0]
+        self.is_double_buffered = plan.is_double_buffered
+        whole = [axis for axis in axes if plan.is_whole_along(axis)]
         self.thread = self._run_in_tiles()
         self.first = {axis: self._index(axis) for axis in axes}
         self.limit = {axis: None if axis in whole else self._limit(axis) for axis in axes}
@@ -234,32 +265,71 @@ class _Tiling:
         """Add the loop over tiles: an iteration loads the next ones, and combines those loaded before."""
         builder, serial = self.builder, self.plan.serial
         depth = builder.const(self.shape.depth)
-        start, end = _int_of(serial.starts[0]), builder.again(serial.ends[0])
+        start, end = builder.const(_int_of(serial.starts[0])), builder.again(serial.ends[0])
         builder.location = serial.location
-        first, last = builder.const(start), builder.op("add", end, depth)
         self.places = {staged: self._first_place(staged) for staged in self.plan.staged}
+        tiles = [self._new_tile(staged) for staged in self.plan.staged]
+        last = builder.op("add", end, depth)
+        if self.is_double_buffered:
+            self._store_first(tiles, start, end)
+        first = builder.op("add", start, depth) if self.is_double_buffered else start
         outer = builder.add(RangeFor([first], [last], [depth], [f"{self.serial_name}_next"]))
         if self.comments:
             extent, rows, columns = self.shape.extent, self.shape.rows, self.shape.columns
-            note = f"a block computes {extent} x {extent} elements, each thread {rows} x {columns} (register_tiles)"
+            note = f"a block computes {extent} x {extent} elements, each thread {rows} x {columns}"
+            note += f"{', double-buffered' if self.is_double_buffered else ''} (register_tiles)"
             outer.remarks = (Remark(note, "above", serial.location),)
         with builder.into(outer.body):
             following = builder.add(LoopIndex(outer, type=i32))
-            tiles = [self._new_tile(staged) for staged in self.plan.staged]
-            loaded = self._load_next(following, end)
-            with builder.into(builder.add(If(builder.op("gt", following, first))).then):
-                self._combine(tiles, builder.op("sub", following, depth), end)
-            builder.add(Barrier("block"))
+            buffer, loaded = self._buffer(following), self._load_next(following, end)
+            if self.is_double_buffered:
+                self._combine(tiles, self._other(buffer), builder.op("sub", following, depth), end)
+            else:
+                with builder.into(builder.add(If(builder.op("gt", following, first))).then):
+                    self._combine(tiles, buffer, builder.op("sub", following, depth), end)
+                builder.add(Barrier("block"))
             with self._unrolled(self.shape.loads, "load") as load:
                 for staged, tile, numbers in zip(self.plan.staged, tiles, loaded, strict=True):
-                    place = GlobalPtr(tile, self._in_tile_of(staged, load), type=tile.element)
-                    builder.store(builder.add(place), builder.load(builder.element_ptr(numbers, [load])))
+                    self._store(staged, tile, buffer, load, builder.load(builder.element_ptr(numbers, [load])))
             builder.add(Barrier("block"))
 
     def _new_tile(self, staged: Staged) -> Array:
-        """Return an array in shared memory, transposed so that threads read neighbours."""
-        array = staged.pointer.array
-        return new_shared(self.kernel, f"{array.name}_tile", array.element, (self.shape.depth, self.shape.extent))
+        """Return an array in shared memory, transposed so that threads read neighbours; two if double-buffered."""
+        array, tiles = staged.pointer.array, (2,) if self.is_double_buffered else ()
+        shape = (*tiles, self.shape.depth, self.shape.extent)
+        return new_shared(self.kernel, f"{array.name}_tile", array.element, shape)
+
+    def _buffer(self, first: Statement) -> list[Statement]:
+        """Return which of two tiles begins with the index `first`, nothing for one."""
+        if not self.is_double_buffered:
+            return []
+        builder = self.builder
+        number = builder.op("floordiv", first, builder.const(self.shape.depth))
+        buffer = builder.op("mod", number, builder.const(2))
+        buffer.hint = "buffer"
+        return [buffer]
+
+    def _other(self, buffer: Sequence[Statement]) -> list[Statement]:
+        """Return which tile is combined while another one is loaded."""
+        found = [self.builder.op("sub", self.builder.const(1), number) for number in buffer]
+        for number in found:
+            number.hint = "other"
+        return found
+
+    def _store(
+        self, staged: Staged, tile: Array, buffer: Sequence[Statement], load: Statement, value: Statement
+    ) -> None:
+        """Store an element of a tile."""
+        place = GlobalPtr(tile, [*buffer, *self._in_tile_of(staged, load)], type=tile.element)
+        self.builder.store(self.builder.add(place), value)
+
+    def _store_first(self, tiles: Sequence[Array], start: Statement, end: Statement) -> None:
+        """Let a block load the first tiles."""
+        with self._unrolled(self.shape.loads, "load") as load:
+            buffer = self._buffer(start)
+            for staged, tile in zip(self.plan.staged, tiles, strict=True):
+                self._store(staged, tile, buffer, load, self._loaded(staged, load, start, end))
+        self.builder.add(Barrier("block"))
 
     def _first_place(self, staged: Staged) -> tuple[Statement, Statement]:
         """Return which element of a tile a thread loads first: its index along the serial loop, and that of its row."""
@@ -298,7 +368,10 @@ class _Tiling:
             hint = f"{staged.pointer.array.name}_next"
             loaded.append(builder.add(Alloca(type=Tensor((loads,), staged.load.type), hint=hint)))
         body = builder.block
-        if plan.has_whole_tiles:
+        if self.is_double_buffered:
+            first = builder.op("min", first, builder.op("sub", end, builder.const(self.shape.depth)))
+            first.hint = f"{self.serial_name}_load"
+        elif plan.has_whole_tiles:
             body = builder.add(If(builder.op("lt", first, end))).then
         with builder.into(body), self._unrolled(loads, "load") as load:
             for staged, numbers in zip(plan.staged, loaded, strict=True):
@@ -339,8 +412,11 @@ class _Tiling:
             indices.append(builder.op("add", by, builder.const(shift)) if shift else by)
         return builder.add(GlobalPtr(pointer.array, indices, type=pointer.type))
 
-    def _combine(self, tiles: Sequence[Array], first: Statement, end: Statement) -> None:
-        """Add the serial loop over the tile that begins with the index `first`, for all elements of a thread."""
+    def _combine(self, tiles: Sequence[Array], buffer: Sequence[Statement], first: Statement, end: Statement) -> None:
+        """Add the serial loop over the tile that begins with the index `first`, for all elements of a thread.
+
+        buffer: which of two tiles it is, nothing for one.
+        """
         name = self.serial_name
         builder, plan, shape = self.builder, self.plan, self.shape
         count: Statement = builder.const(shape.depth)
@@ -353,16 +429,17 @@ class _Tiling:
         with builder.into(loop.body):
             position = builder.add(LoopIndex(loop, type=i32))
             index = builder.op("add", first, position)
-            self._copy_level(0, mapping, own, position, {})
+            place = [*buffer, position]
+            self._copy_level(0, mapping, own, place, {})
             with self._unrolled(shape.rows, "row") as row:
                 places = {plan.row: row}
                 indices = {plan.row: self._index_of(plan.row, row)}
-                self._copy_level(1, mapping, own, position, places)
+                self._copy_level(1, mapping, own, place, places)
                 with self._unrolled(shape.columns, "column") as column:
                     places[plan.column] = column
                     indices[plan.column] = self._index_of(plan.column, column)
                     mapping |= self._variables_at(row, column)
-                    self._copy_level(2, mapping, own, position, places)
+                    self._copy_level(2, mapping, own, place, places)
         self._replace_indices(loop.body, indices, index)
         if count_uses(loop.body).get(index):
             index.name, loop.names = name, [f"{name}_in_tile"]
@@ -372,7 +449,7 @@ class _Tiling:
         level: int,
         mapping: dict[Statement, Statement],
         tiles: Mapping[GlobalLoad, Array],
-        position: Statement,
+        position: Sequence[Statement],
         places: Mapping[int, Statement],
     ) -> None:
         """Copy what is the same for all elements of a thread (0), of a row (1), or differs between columns (2)."""
@@ -385,7 +462,7 @@ class _Tiling:
                 axis = plan.row if level == 1 else plan.column
                 place = self._in_tile(axis, places[axis])
                 tile = tiles[statement]
-                value = builder.load(builder.add(GlobalPtr(tile, [position, place], type=tile.element)))
+                value = builder.load(builder.add(GlobalPtr(tile, [*position, place], type=tile.element)))
                 value.hint = f"{statement.pointer.array.name}_value"  # type: ignore[attr-defined]
                 mapping[statement] = value
             else:
