@@ -578,3 +578,23 @@ def test_two_products_are_two_launches(target: str, for_few: None) -> None:
         multiply_twice(x, y, c, d)
         assert np.array_equal(c, x @ y)
         assert np.array_equal(d, (x @ y) @ y)
+
+
+def test_a_static_loop_after_the_serial_loop(target: str, for_few: None) -> None:
+    """The copies of an iteration have loops of their own, whose indices they use."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+
+    @ti.kernel
+    def multiply(a: Grid, b: Grid, c: Grid):
+        for i, j in c:
+            s = 0.0
+            for k in range(a.shape[1]):
+                s += a[i, k] * b[k, j]
+            for z in ti.static(range(3)):
+                c[i, j] += s * b[z, j]
+
+    assert NOTE in multiply.source(arch=ti.cuda)
+    x, y, c = numbers((70, 20), (20, 66), (70, 66))
+    expected = c + (x @ y) * y[:3].sum(axis=0)
+    multiply(x, y, c)
+    assert np.array_equal(c, expected)
