@@ -7,9 +7,10 @@ numbers and names made here, never strings of a user or of an archive.
 
 from __future__ import annotations
 
+import operator
 import struct
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
@@ -128,6 +129,7 @@ def make_launcher(
         "pack": form.pack,
         "pack_into": form.pack_into,
         "struct_error": struct.error,
+        "as_integer": operator.index,
         "refuse_count": _refuse_count,
         "warn_of_iterations": _warn_of_iterations,
     }
@@ -245,7 +247,7 @@ class _LauncherSource:
         names = [expression if bounded else f"c{index}" for index, (expression, bounded) in enumerate(counts)]
         numbers = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
         values = ", ".join(map(self._value, range(len(self.members))))
-        checks = self._textures() + self._checks(counts)
+        checks = self._textures() + self._integers() + self._checks(counts)
         if self.inlined is not None:
             lines = self._inlined(values, checks, names)
         elif self.packs_once:
@@ -272,6 +274,14 @@ class _LauncherSource:
             return [*counted, "block = arguments", *before, *lines]
         pack = self._packed(f"pack_into(taken[0], 0, {values})")
         return [*take, *pack, *counted, "block = taken[1]", *before, *lines, "give(taken)"]
+
+    def _integers(self) -> list[str]:
+        """Return lines that make numbers of other libraries, whose products wrap, Python's where counts need them."""
+        tasks = self.module.tasks
+        needed = {index for task in tasks for extent in task.extents or () for index in _members_of(extent)}
+        needed |= {index for task in tasks if task.serial_turns is not None for index in _members_of(task.serial_turns)}
+        given = [k for k in sorted(needed) if self.members[k].source[0] == "argument" and not self._is_constant(k)]
+        return [f"if {v}.__class__ is not int: {v} = as_integer({v})" for v in map(self._value, given)]
 
     def _packed(self, line: str) -> list[str]:
         """Return a line that packs, after which numbers out of range are fitted to their types and packed again."""
@@ -340,10 +350,13 @@ class _LauncherSource:
             lines.append("arguments = staged.arguments")
         return lines
 
+    def _is_constant(self, index: int) -> bool:
+        return self.members[index].source in self.constants
+
     def _is_given(self, index: int) -> bool:
         """Return whether a member is a number that the launch is given."""
         source = self.members[index].source
-        is_argument = source[0] == "argument" and source not in self.constants
+        is_argument = source[0] == "argument" and not self._is_constant(index)
         return is_argument and self.argument_kinds[source[1]] not in ("tensor", "struct")
 
     def _value(self, index: int) -> str:
@@ -447,6 +460,15 @@ class _LauncherSource:
             case (op, *operands):
                 return OPS[op].host.format(*map(self._expression, operands))
         raise ValueError(f"extent {expression!r}")
+
+
+def _members_of(expression: Expression) -> Iterator[int]:
+    """Yield the numbers of the members that an expression contains."""
+    if expression[0] == "member":
+        yield int(expression[1])
+    elif expression[0] != "const":
+        for operand in expression[1:]:
+            yield from _members_of(operand)
 
 
 def _held(lock: str, lines: Sequence[str]) -> list[str]:

@@ -103,6 +103,11 @@ class Sizes:
     tile: tuple[int, ...] = ()
     is_whole: bool = False
 
+    def __str__(self) -> str:
+        if not self.least:
+            return f"for fewer than {self.below} iterations"
+        return f"for {self.least} {'iterations and more' if self.below is None else f'to {self.below - 1} iterations'}"
+
 
 @dataclass(eq=False, slots=True)
 class Task:
@@ -159,6 +164,12 @@ class Task:
     short_vectors: bool = False
     tile: tuple[int, ...] = ()
     sizes: Sizes | None = None
+
+    @property
+    def head(self) -> str:
+        """The first line of its text."""
+        sizes = f" {self.sizes}" if self.sizes is not None else ""
+        return f"task {self.name} {self.kind.value} block_dim={self.block_dim}{sizes} {{"
 
     @property
     def together(self) -> Block:

@@ -186,8 +186,7 @@ class _Printer:
 
     def task(self, task: Task) -> None:
         self.depth = 1
-        sizes = f" for {task.sizes.least} to {task.sizes.below} iterations" if task.sizes is not None else ""
-        self.line(f"task {task.name} {task.kind.value} block_dim={task.block_dim}{sizes} {{")
+        self.line(task.head)
         if task.loop is None:
             self.block(task.body)
         else:

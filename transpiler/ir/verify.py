@@ -141,7 +141,8 @@ class _Checker:
             self.range_for(task.loop)
             for statement in task.prologue.statements:
                 _need(not statement.EFFECT & (Effect.WRITE | Effect.CONTROL), "an effect in a prologue", statement)
-            self.visible = set()
+            chosen = [step for step in task.loop.steps if not isinstance(step, Const)]
+            self.visible = set(chosen)  # by the launch; the body asks for it (`row_lanes`)
             self.reduced = {p for r in task.reductions for p in (r.accumulator, r.other, r.innermost)}
             self.loops.append(task.loop)
             self.block(task.body)

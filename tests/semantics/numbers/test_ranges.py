@@ -249,3 +249,24 @@ def test_the_host_counts_iterations_as_devices_do(target: str, extent: str, defi
         assert count < 400
         program["fill"](*arguments)
         assert o.to_numpy().sum() == max(count, 0), arguments
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.int64, np.uint64])
+def test_loops_as_long_as_numbers_of_numpy_say(target, kind):
+    """Their products wrap, and no mask of 32 bits fits them: the launcher counts in Python's integers."""
+
+    @ti.kernel
+    def fill(x: ti.types.ndarray(ti.i32, 2), n: ti.i32, m: ti.i32, v: ti.types.vector(2, ti.i32)):
+        for i, j in ti.ndrange(n, (1, m - 1)):
+            x[i, j] += 1
+        for i, j in ti.ndrange(v[0], v[1] * 2):
+            x[i, j] += 2
+
+    x = np.zeros((100, 200), np.int32)
+    expected = x.copy()
+    expected[:, 1:99] += 1
+    expected[:90, :180] += 2
+    fill(x, kind(100), kind(100), ti.Vector([kind(90), kind(90)]))
+    assert np.array_equal(x, expected)
+    fill(x, kind(100), kind(1), ti.Vector([kind(0), kind(0)]))
+    assert np.array_equal(x, expected)

@@ -542,3 +542,19 @@ def test_last_block_adds_up_all_others(target: str) -> None:
         done[None] = total[None] = 0
         run(-(-N // B))
         assert total[None] == numbers.sum()
+
+
+def test_shared_memory_of_blocks_is_no_memory_of_tasks(target: str) -> None:
+    """It was counted as the temporaries of a kernel, for which its tasks, and those of a graph, waited."""
+
+    @ti.kernel
+    def turn(x: ti.types.ndarray(ti.f32, 1), y: ti.types.ndarray(ti.f32, 1)):
+        ti.loop_config(block_dim=64)
+        for i in range(128):
+            tile = ti.simt.block.SharedArray(64, ti.f32)
+            tile[i % 64] = x[i]
+            ti.simt.block.sync()
+            y[i] = tile[63 - i % 64]
+
+    plan = turn.launch_plan(np.ones(128, np.float32), np.ones(128, np.float32))
+    assert "reads x; writes y" in str(plan) and "temporaries" not in str(plan)

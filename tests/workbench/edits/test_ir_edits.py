@@ -114,6 +114,34 @@ def test_addresses_by_number_are_edited(target: str, tmp_path: Path) -> None:
             scale(2.0, x)
 
 
+PRODUCT = """
+    grid = ti.types.ndarray(ti.f32, 2)
+
+    @ti.kernel
+    def multiply(a: grid, b: grid, c: grid):
+        for i, j in c:
+            s = 0.0
+            for k in range(a.shape[1]):
+                s += a[i, k] * b[k, j]
+            c[i, j] = s * 2
+"""
+
+
+def test_tasks_for_some_lengths_are_edited(target: str, tmp_path: Path) -> None:
+    """A product has one for few iterations, with rows of which the launch says how many go together, and one for more."""
+    ti.init(arch=getattr(ti, target))
+    multiply = written_programs.write(tmp_path / "p.py", PRODUCT).multiply
+    x, y = np.ones((300, 32), np.float32), np.ones((32, 310), np.float32)
+    z = np.zeros((300, 310), np.float32)
+    path = multiply.edit(x, y, z, form="ir")
+    text = path.read_text()
+    assert target in ("cpu", "python") or "for fewer than 90000 iterations" in text
+    path.write_text(text.replace("const 2.0", "const 3.0"))
+    for rows in (3, 300):
+        multiply(x[:rows].copy(), y, z[:rows])
+        assert (z[:rows] == 96).all() and multiply.last_launch.variant == "edit"
+
+
 def test_an_edit_runs_until_it_is_deleted(target: str, tmp_path: Path) -> None:
     kernel, x, path = begun(target, tmp_path)
     assert kernel(2.0, x) == 300 and kernel.last_launch.variant == "generated"

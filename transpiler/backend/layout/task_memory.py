@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any
 
 from ...ir.functions import reachable
 from ...ir.nodes import Statement
@@ -29,8 +28,7 @@ def memory_of(task: Task, inside: Iterable[Statement]) -> Slots:
             read.add(statement.pointer)  # type: ignore[attr-defined]
         if statement.__class__ is not GlobalLoad:
             written.add(statement.pointer)  # type: ignore[attr-defined]
-    reads, writes = {_slot(pointer) for pointer in read}, {_slot(pointer) for pointer in written}
-    return tuple(sorted(reads)), tuple(sorted(writes))
+    return _slots(read), _slots(written)
 
 
 def pointers_of(statements: Sequence[Statement], memory: Slots) -> tuple[set[object], set[object]]:
@@ -48,9 +46,13 @@ def _pointer(arrays: dict[int, Array], slot: int) -> object:
     return slot if array is None or array.place is None else top_of(array.place)
 
 
-def _slot(pointer: Any) -> int:
-    base = base_pointer(pointer)
-    if isinstance(base, GlobalPtr):
-        return base.array.binding if not base.array.is_shared else -1
-    assert isinstance(base, GlobalTemporary)
-    return -1
+def _slots(pointers: Iterable[Statement]) -> tuple[int, ...]:
+    """Return the slots of what pointers point into; the shared memory of a block has none."""
+    found = set()
+    for base in map(base_pointer, pointers):
+        if isinstance(base, GlobalPtr):
+            found |= set() if base.array.is_shared else {base.array.binding}
+        else:
+            assert isinstance(base, GlobalTemporary)
+            found.add(-1)
+    return tuple(sorted(found))

@@ -141,10 +141,10 @@ class _Reader:
 
     def _task(self, task: Task) -> None:
         line = self._next(f"task {task.name}")
-        match = re.fullmatch(rf"task {re.escape(task.name)} {task.kind.value} block_dim=(\d+) \{{", line.text)
+        block_dim = f"block_dim={task.block_dim}"
+        match = re.fullmatch(re.escape(task.head).replace(block_dim, r"block_dim=(\d+)"), line.text)
         if match is None:
-            wanted = f"task {task.name} {task.kind.value} block_dim={task.block_dim} {{"
-            raise TextError(line.number, f"`{wanted}` was expected, found `{line.text}`", "tasks stay as they are")
+            raise TextError(line.number, f"`{task.head}` was expected, found `{line.text}`", "tasks stay as they are")
         task.block_dim = int(match[1])
         if not 1 <= task.block_dim <= MAX_BLOCK:
             raise TextError(line.number, f"a block has 1 to {MAX_BLOCK} threads, found {task.block_dim}")

@@ -21,11 +21,17 @@ def copy_of(task: Task) -> Task:
     loop.body = body
     assert isinstance(made.loop, RangeFor)
     made.loop.body = made.body
-    made.body.statements += clone_block(task.body, mapping).statements
-    for statement in walk(made.body):
+    made.body.statements += copy_of_block(task.body, mapping).statements
+    return made
+
+
+def copy_of_block(block: Block, mapping: dict[Statement, Statement]) -> Block:
+    """Return a copy of a block as `clone_block` does, with the indices of the copies of loops."""
+    copied = clone_block(block, mapping)
+    for statement in walk(copied):
         if isinstance(statement, LoopIndex):
             statement.loop = mapping.get(statement.loop, statement.loop)  # type: ignore[assignment]
-    return made
+    return copied
 
 
 def put_in_place(kernel: Kernel, task: Task, tasks: Sequence[Task]) -> None:

@@ -52,7 +52,7 @@ from ...options import Capabilities, CompileOptions
 from ..analysis.queries import is_index_of, names_of, trip_count
 from ..context import PassContext
 from ..rewrite import Rewriter
-from ..tasks.copies import copy_of, put_in_place
+from ..tasks.copies import copy_of, copy_of_block, put_in_place
 from .register_plan import (
     ACROSS,
     FEWEST,
@@ -223,7 +223,8 @@ class _Tiling:
             with builder.into(body):
                 indices = {axis: self._index_of(axis, place) for axis, place in places.items()}
                 mapping = self._variables_at(row, column)
-                builder.block.statements += [clone(s, mapping) for s in statements if s not in mapping]
+                own = Block([s for s in statements if s not in mapping])
+                builder.block.statements += copy_of_block(own, mapping).statements
             self._replace_indices(body, indices, None)
 
     def _in_tile(self, axis: int, place: Statement) -> Statement:
