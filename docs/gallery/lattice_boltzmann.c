@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c a17f15f3, lattice_boltzmann.py:50:
+// shadesmith 0.1.0, c 954b7d81, lattice_boltzmann.py:50:
 // step(f: ndarray[f32[9], 2], new: ndarray[f32[9], 2])
 #include <math.h>
 
@@ -11,7 +11,7 @@ static inline int max_i32(int a, int b) { return a > b ? a : b; }
 // Python's % for a positive divisor.
 static inline int mod_positive_i32(int a, int b) {
     int remainder = a % b;
-    return remainder < 0 ? remainder + b : remainder;
+    return remainder + (remainder < 0 ? b : 0);  // gcc takes neighbours together only in this form
 }
 
 typedef struct { float x, y; } vec2;

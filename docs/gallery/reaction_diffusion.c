@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 847ee0aa, reaction_diffusion.py:22:
+// shadesmith 0.1.0, c 19516931, reaction_diffusion.py:22:
 // react(c: ndarray[f32[2], 2], new: ndarray[f32[2], 2])
 
 enum { N = 256 };  // captured
@@ -7,7 +7,7 @@ static const float FEED = 0.055f, KILL = 0.062f;  // captured
 // Python's % for a positive divisor.
 static inline int mod_positive_i32(int a, int b) {
     int remainder = a % b;
-    return remainder < 0 ? remainder + b : remainder;
+    return remainder + (remainder < 0 ? b : 0);  // gcc takes neighbours together only in this form
 }
 
 typedef struct { float x, y; } vec2;

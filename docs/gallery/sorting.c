@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 539baeec, sorting.py:23:
+// shadesmith 0.1.0, c 9397d9e8, sorting.py:23:
 // paint(rows: ndarray[f32, 2], image: ndarray[f32[3], 2])
 #include <math.h>
 
@@ -15,8 +15,7 @@ static inline int rem_i32(int a, int b) { return b == 0 || b == -1 ? 0 : a % b; 
 
 // Python's //: quotient rounded toward minus infinity; 0 if the divisor is 0.
 static inline int floor_div_i32(int a, int b) {
-    int quotient = div_i32(a, b);
-    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
+    return div_i32(a, b) - (rem_i32(a, b) != 0 && (a ^ b) < 0);
 }
 
 typedef struct { float x, y, z; } vec3;

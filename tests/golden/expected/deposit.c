@@ -1,5 +1,6 @@
-// shadesmith 0.1.0, c b0ffb535, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
+// shadesmith 0.1.0, c c1ecbe39, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { flow_n0 = 16 };  // shape of flow
 
@@ -43,20 +44,40 @@ static inline void *start_sums_f32(void *copies, long long count) {
     return sums;
 }
 
+// The bits of a number: where compilers need not know the sign of 0, only these differ.
+static inline uint32_t bits_of_sum_f32(float x) {
+    union { float number; uint32_t bits; } both = {x};
+    return both.bits;
+}
+
+// So many elements of an array are skipped at once if no thread has added to them.
+#define SKIPPED 16
+
 // Adds the copies of all threads to the array, which other launches may change at the same time.
 static inline void join_sums_f32(void *array, const void *copies, long long count) {
-    float *to = array;
-    const float *from = copies;
+    const uint32_t nothing = bits_of_sum_f32(-0.0f);
     const long long threads = thread_count();
     #pragma omp for schedule(static) nowait
-    for (long long k = 0; k < count; k++) {
-        float sum = from[k];
-        for (long long thread = 1; thread < threads; thread++) {
-            sum += from[thread * (count + PADDING) + k];
+    for (long long first = 0; first < count; first += SKIPPED) {
+        float *to = (float *)array + first, sums[SKIPPED];
+        for (int k = 0; k < SKIPPED; k++) {
+            sums[k] = -0.0f;
         }
-        if (sum != 0 || !__builtin_signbit(sum)) {
-            #pragma omp atomic
-            to[k] += sum;
+        for (long long thread = 0; thread < threads; thread++) {
+            const float *from = (const float *)copies + thread * (count + PADDING) + first;
+            for (int k = 0; k < SKIPPED; k++) {
+                sums[k] += from[k];
+            }
+        }
+        bool is_changed = false;
+        for (int k = 0; k < SKIPPED; k++) {
+            is_changed |= bits_of_sum_f32(sums[k]) != nothing;
+        }
+        for (int k = 0; is_changed && k < SKIPPED && first + k < count; k++) {
+            if (bits_of_sum_f32(sums[k]) != nothing) {
+                #pragma omp atomic
+                to[k] += sums[k];
+            }
         }
     }
 }

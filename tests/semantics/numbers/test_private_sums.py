@@ -207,6 +207,32 @@ def test_an_index_that_misses_reaches_no_other_element() -> None:
     ti.reset()
 
 
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("extent", [1, 15, 16, 17, 1003])
+def test_elements_that_no_thread_adds_to_keep_their_bits(target: str, dtype: str, extent: int) -> None:
+    """Copies are joined many elements at a time; those without an addition are skipped."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    kind, number = getattr(ti, dtype), np.float32 if dtype == "f32" else np.float64
+    x, places = ti.field(kind, extent), ti.field(ti.i32, 20_000)
+    random = np.random.default_rng(extent)
+    start = random.choice(np.array([-0.0, 0.0, 1.5, np.inf, np.nan], number), extent)
+    found = random.choice(np.arange(0, extent, 3), 20_000)
+    x.from_numpy(start)
+    places.from_numpy(found.astype(np.int32))
+
+    @ti.kernel
+    def add():
+        for i in places:
+            x[places[i]] += 0.5
+
+    add()
+    expected = start + 0.5 * np.bincount(found, minlength=extent).astype(number)
+    touched = np.isin(np.arange(extent), found)
+    assert np.array_equal(x.to_numpy()[touched], expected[touched], equal_nan=True)
+    assert x.to_numpy()[~touched].tobytes() == start[~touched].tobytes()
+    assert has_copies(add)
+
+
 @pytest.mark.parametrize("options", [{"cpu_max_num_threads": 1}, {"fast_math": False}, {"make_thread_local": False}])
 def test_options(options: dict[str, Any]) -> None:
     ti.init(arch=ti.cpu, log_level=ti.WARN, **options)
