@@ -36,7 +36,9 @@ OPEN_MPI = {
 MOST_LINES = 120
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.exhaustive) if name == "ray_actors" else name for name in ENGINES]
+)  # Ray takes 9 s to start
 def test_an_engine_computes_what_one_process_does(name: str, tmp_path: Path) -> None:
     package, prefix, printed, arguments = ENGINES[name]
     if importlib.util.find_spec(package) is None:
