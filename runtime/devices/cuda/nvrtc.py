@@ -42,6 +42,10 @@ MINIMAL = ("--minimal",)
 """Without textures, CUDA's runtime on the device and their types: 5 ms of 29 for a small kernel, the code is identical.
 What needs them, or is refused for any reason, is compiled without the option, which NVRTC 12.0 does not know."""
 
+SPLIT, SPLIT_LINES = ("--split-compile=0",), 200
+"""Compiles the kernels of one source in threads, and from how many lines on: a product of matrices with four tasks
+takes two cores 400 ms in place of 550, and short sources longer. The code is identical. Old versions lack it, too."""
+
 LINES = ("-lineinfo",)
 """Line information, by the name of the source, which changes no instruction."""
 
@@ -174,9 +178,10 @@ def _compile_once(
     COUNTS.compiler_ran("NVRTC")
     options = _options(arch, fast_math, more)
     has_textures = "cudaTextureObject_t" in file.text or "cudaSurfaceObject_t" in file.text
-    first = options if has_textures else (*options, *MINIMAL)
+    is_long = file.text.count("\n") >= SPLIT_LINES and file.text.count("__global__") > 1
+    first = (*options, *(() if has_textures else MINIMAL), *(SPLIT if is_long else ()))
     status, program = _try(library, file, first)
-    if status != 0 and first is not options:
+    if status != 0 and first != options:
         library.nvrtcDestroyProgram(ctypes.byref(program))
         status, program = _try(library, file, options)
     try:

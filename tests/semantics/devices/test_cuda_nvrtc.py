@@ -8,6 +8,7 @@ import pytest
 
 from shadesmith.runtime.devices.cuda import device as cuda
 from shadesmith.runtime.devices.cuda import nvrtc
+from shadesmith.runtime.devices.cuda.cubin import machine_code
 from shadesmith.transpiler.backend.module.interface import SourceFile
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
@@ -121,6 +122,19 @@ def test_a_missing_compiler_is_reported_by_the_compilation_alone(monkeypatch: py
 def test_what_the_short_compilation_leaves_out_is_compiled_too(needs):
     text = f'extern "C" __global__ void f(float *x, {needs}) {{ x[0] = 1; }}'
     assert nvrtc.compile_cubin(text)[0].startswith(b"\x7fELF")
+
+
+def test_kernels_that_are_compiled_in_threads_have_the_same_code(monkeypatch):
+    body = "".join(f"    x[{k}] += x[{k + 1}] * x[{k + 2}];\n" for k in range(90))
+    text = "".join(f'extern "C" __global__ void f{k}(float *x) {{\n{body}}}\n\n' for k in range(3))
+    asked = []
+    call = nvrtc._call_compiler
+    monkeypatch.setattr(nvrtc, "_call_compiler", lambda *words: asked.append(words[2]) or call(*words))
+    split, _ = nvrtc.compile_cubin(text)
+    nvrtc.compile_cubin(text.split("\n\n")[0])  # one kernel
+    monkeypatch.setattr(nvrtc, "SPLIT", ())
+    assert machine_code(split) == machine_code(nvrtc.compile_cubin(text)[0])
+    assert [option.startswith("--split") for option in (words[-1] for words in asked)] == [True, False, False]
 
 
 def test_the_short_compilation_makes_the_same_code(monkeypatch):
