@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 1776f84b, gather_mass.py:12: gather_mass(m: f32)
+// shadesmith 0.1.0, c 4e907c5f, gather_mass.py:12: gather_mass(m: f32)
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -95,18 +95,25 @@ static inline void join_sums_f32(void *array, const void *copies, long long coun
 
 // Adds the copies of all threads to the array, which other launches may change at the same time.
 static inline void join_sums_i32(void *array, const void *copies, long long count) {
-    int *to = array;
-    const int *from = copies;
     const long long threads = thread_count();
     #pragma omp for schedule(static) nowait
-    for (long long k = 0; k < count; k++) {
-        int sum = from[k];
-        for (long long thread = 1; thread < threads; thread++) {
-            sum += from[thread * (count + PADDING) + k];
+    for (long long first = 0; first < count; first += SKIPPED) {
+        int *to = (int *)array + first, sums[SKIPPED] = {0};
+        for (long long thread = 0; thread < threads; thread++) {
+            const int *from = (const int *)copies + thread * (count + PADDING) + first;
+            for (int k = 0; k < SKIPPED; k++) {
+                sums[k] += from[k];
+            }
         }
-        if (sum != 0) {
-            #pragma omp atomic
-            to[k] += sum;
+        bool is_changed = false;
+        for (int k = 0; k < SKIPPED; k++) {
+            is_changed |= sums[k] != 0;
+        }
+        for (int k = 0; is_changed && k < SKIPPED && first + k < count; k++) {
+            if (sums[k] != 0) {
+                #pragma omp atomic
+                to[k] += sums[k];
+            }
         }
     }
 }

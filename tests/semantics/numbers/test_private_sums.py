@@ -95,6 +95,24 @@ def test_a_trip_count_of_the_launch(target: str) -> None:
     assert has_copies(count)
 
 
+def test_bins_of_two_axes_and_a_trip_count_of_the_launch(target: str) -> None:
+    counts = ti.field(ti.i32, (64, 64))
+
+    @ti.kernel
+    def count(x: ti.types.ndarray(ti.i32, 1), y: ti.types.ndarray(ti.i32, 1)):
+        for i in x:
+            counts[x[i], y[i]] += 1
+
+    random = np.random.default_rng(0)
+    for size in (0, 1, 15, 9001):
+        counts.fill(0)
+        x, y = random.integers(0, 64, (2, size), np.int32)
+        count(x.copy(), y.copy())
+        expected = np.bincount(64 * x + y, minlength=64 * 64).reshape(64, 64)
+        np.testing.assert_array_equal(counts.to_numpy(), expected)
+    assert has_copies(count)
+
+
 def test_other_accesses_keep_atomic_operations(target: str) -> None:
     place, x, y, old = ti.field(ti.i32, N), ti.field(ti.i32, 4), ti.field(ti.i32, 4), ti.field(ti.i32, N)
     place.from_numpy(places(bins=4))

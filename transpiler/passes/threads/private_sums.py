@@ -33,8 +33,12 @@ FEWEST_THREADS, MOST_THREADS = 4, 32
 """An array for whose copies fewer threads would be best keeps atomic additions, which any number of threads may do."""
 FEWEST_ITERATIONS, FEWEST_ADDITIONS = 1 << 13, 1 << 14
 """Of a loop that is worth copies; the backend gives so many iterations more than one thread."""
-SMALL, LARGE = 1 << 10, 1 << 24
-"""Numbers in an array that is worth copies if only the launch knows how many iterations there are; in all copies."""
+SMALL, LARGE = 1 << 13, 1 << 24
+"""Numbers in an array that is worth copies if only the launch knows how many iterations there are; in all copies.
+
+64 x 64 bins (two cores, Zen 4): 2^20 iterations take .31 ms in place of 5.1, 1000 take 7 us in place of 6, 10 take 3.4
+in place of 1.6. 128 x 128: .39 in place of 5.2 ms, 11 us in place of 6, 8 in place of 1.6.
+"""
 
 
 def private_sums(kernel: Kernel, context: PassContext) -> bool:
