@@ -106,7 +106,15 @@ class Sizes:
     def __str__(self) -> str:
         if not self.least:
             return f"for fewer than {self.below} iterations"
-        return f"for {self.least} {'iterations and more' if self.below is None else f'to {self.below - 1} iterations'}"
+        most = "iterations and more" if self.below is None else f"to {self.below - 1} iterations"
+        return f"for {self.least} {most}{self.of_tiles}"
+
+    @property
+    def of_tiles(self) -> str:
+        """What is said of the tiles behind these limits, nothing if they do not matter."""
+        if not self.tile:
+            return ""
+        return ", by whole tiles" if self.is_whole else ", if a tile is not whole"
 
 
 @dataclass(eq=False, slots=True)

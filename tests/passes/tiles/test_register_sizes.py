@@ -164,6 +164,29 @@ def test_whole_tiles_from_a_later_index(target: str, monkeypatch: pytest.MonkeyP
         assert tasks == (4 if start % 16 == 0 else 3)
 
 
+def test_the_text_of_the_ir_says_which_task_is_for_whole_tiles() -> None:
+    """Two tasks are for as many iterations."""
+    ti.init(arch=ti.cpu, log_level=ti.ERROR)
+
+    @ti.kernel
+    def multiply(a: Grid, b: Grid, c: Grid):
+        for i, j in c:
+            s = 0.0
+            for k in range(a.shape[1]):
+                s += a[i, k] * b[k, j]
+            c[i, j] = s
+
+    x, y, c = numbers((8, 8), (8, 8), (8, 8))
+    text = multiply.ir("final", x, y, c, arch=ti.cuda)
+    heads = [line.split(" for ")[1] for line in text.splitlines() if line.startswith("  task ")]
+    assert heads == [
+        "fewer than 90000 iterations {",
+        "90000 to 4194303 iterations {",
+        "4194304 iterations and more, if a tile is not whole {",
+        "4194304 iterations and more, by whole tiles {",
+    ]
+
+
 @pytest.mark.parametrize("inner", [5, 31, 32, 40])
 @pytest.mark.parametrize("of_fields", [False, True])
 def test_short_inner_loops_of_a_launch_run_as_before(target: str, inner: int, of_fields: bool) -> None:

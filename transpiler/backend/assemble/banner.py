@@ -79,9 +79,8 @@ def _sizes(sizes: Sizes) -> str:
     if not sizes.least:
         inner = " or inside" if sizes.inner is not None else ""
         return f"fewer than {sizes.below:,} iterations, or {sizes.thinnest} along an axis{inner}"
-    whole = f", {'by whole tiles' if sizes.is_whole else 'if a tile is not whole'}" if sizes.tile else ""
     most = "iterations and more" if sizes.below is None else f"to {sizes.below - 1:,} iterations"
-    return f"{sizes.least:,} {most}{whole}"
+    return f"{sizes.least:,} {most}{sizes.of_tiles}"
 
 
 def python_line(context: EmitContext, task: Task) -> str:
