@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 4e9786d3, bins.py:9: bins_of(low: i32)
+// shadesmith 0.1.0, c 4d76073e, bins.py:9: bins_of(low: i32)
 #include <stdbool.h>
 
 enum { x_n0 = 1048576 };  // shape of x
@@ -55,15 +55,15 @@ static inline void join_sums_i32(void *array, const void *copies, long long coun
         int *to = (int *)array + first, sums[SKIPPED] = {0};
         for (long long thread = 0; thread < threads; thread++) {
             const int *from = (const int *)copies + thread * (count + PADDING) + first;
-            for (int k = 0; k < SKIPPED; k++) {
+            for (long long k = 0; k < SKIPPED; k++) {
                 sums[k] += from[k];
             }
         }
         bool is_changed = false;
-        for (int k = 0; k < SKIPPED; k++) {
+        for (long long k = 0; k < SKIPPED; k++) {
             is_changed |= sums[k] != 0;
         }
-        for (int k = 0; is_changed && k < SKIPPED && first + k < count; k++) {
+        for (long long k = 0; is_changed && k < SKIPPED && first + k < count; k++) {
             if (sums[k] != 0) {
                 #pragma omp atomic
                 to[k] += sums[k];

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 4e907c5f, gather_mass.py:12: gather_mass(m: f32)
+// shadesmith 0.1.0, c 56845ec3, gather_mass.py:12: gather_mass(m: f32)
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -101,15 +101,15 @@ static inline void join_sums_i32(void *array, const void *copies, long long coun
         int *to = (int *)array + first, sums[SKIPPED] = {0};
         for (long long thread = 0; thread < threads; thread++) {
             const int *from = (const int *)copies + thread * (count + PADDING) + first;
-            for (int k = 0; k < SKIPPED; k++) {
+            for (long long k = 0; k < SKIPPED; k++) {
                 sums[k] += from[k];
             }
         }
         bool is_changed = false;
-        for (int k = 0; k < SKIPPED; k++) {
+        for (long long k = 0; k < SKIPPED; k++) {
             is_changed |= sums[k] != 0;
         }
-        for (int k = 0; is_changed && k < SKIPPED && first + k < count; k++) {
+        for (long long k = 0; is_changed && k < SKIPPED && first + k < count; k++) {
             if (sums[k] != 0) {
                 #pragma omp atomic
                 to[k] += sums[k];
