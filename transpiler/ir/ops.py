@@ -387,6 +387,7 @@ OPS: dict[str, Op] = {
         Op("raw_mod", 2, _arithmetic, _raw_mod),
         Op("plain_div", 2, _plain, _raw_div),
         Op("plain_mod", 2, _plain, _raw_mod),
+        Op("near_mod", 2, _plain, _mod),
         Op("wrapping_add", 2, _plain, lambda a, b: a + b, commutative=True),
         Op("wrapping_sub", 2, _plain, lambda a, b: a - b),
         Op("wrapping_mul", 2, _plain, lambda a, b: a * b, commutative=True),
@@ -474,6 +475,7 @@ OPS: dict[str, Op] = {
 """All operations except `cast` and `bit_cast`, whose result type is an argument (`statements.Cast`).
 
 `plain_div` and `plain_mod` are `/` and `%` of the emitted languages, for non-negative integers and positive divisors.
+`near_mod` is `mod` of an i32 from `-b` to `2 * b - 1`, which needs no division (`passes/target/ranges.py`).
 `wrapping_add` and its like are sums that may wrap, in languages where signed overflow is undefined (`passes/target`).
 `biased_min` and `biased_max` are `min` and `max` of integers with inverted sign bits (`passes/drivers/minima.py`).
 `lowest_bit` is `x & 1`, extracted (`passes/drivers/lowest_bits.py`).

@@ -214,7 +214,7 @@ ADDED: dict[Pass, frozenset[object]] = {
     simplify: frozenset({Operation, Cast, Const, MatrixInit, Scalar, "add", "sub", "mul", *NEGATED.values()}),
     lower: frozenset(),
     struct_for: frozenset({RangeFor, Const, ArrayShape}),
-    ranges: frozenset({Const, Operation, "plain_div", "plain_mod", "sar", "bit_and"}),
+    ranges: frozenset({Const, Operation, "plain_div", "plain_mod", "near_mod", "sar", "bit_and"}),
 }
 """The kinds of statements that a pass may add. Other passes may add any, and so may one that sets `kinds` to None."""
 

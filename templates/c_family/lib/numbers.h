@@ -31,7 +31,13 @@ FUNCTION int floor_div_positive_i32(int a, int b) {
 // Python's % for a positive divisor.
 FUNCTION int mod_positive_i32(int a, int b) {
     int remainder = a % b;
-    return remainder + (remainder < 0 ? b : 0);  // gcc takes neighbours together only in this form
+    return remainder + (remainder < 0 ? b : 0);
+}
+
+// types: i32, i64
+// Python's % for a number from -b to 2 * b - 1, without a division.
+FUNCTION int mod_near_i32(int a, int b) {
+    return a < 0 ? a + b : a < b ? a : a - b;
 }
 
 // The valid index nearest to `index` on an axis of n elements.

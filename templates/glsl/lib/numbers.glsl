@@ -36,6 +36,9 @@ int mod_positive_i32(int a, int b) {
     return remainder < 0 ? remainder + b : remainder;
 }
 
+// Python's % for a number from -b to 2 * b - 1, without a division.
+int mod_near_i32(int a, int b) { return a < 0 ? a + b : a < b ? a : a - b; }
+
 // The valid index nearest to `index` on an axis of n elements.
 int clamp_index(int index, int n) {
     return index < 0 ? 0 : index < n ? index : n - 1;

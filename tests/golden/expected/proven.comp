@@ -99,13 +99,16 @@ void main() {
 }
 
 // ===== proven_1.comp
-// shadesmith 0.1.0, vulkan 7d655124, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
+// shadesmith 0.1.0, vulkan b55abd0b, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
+
+// Python's % for a number from -b to 2 * b - 1, without a division.
+int mod_near_i32(int a, int b) { return a < 0 ? a + b : a < b ? a : a - b; }
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Report {
     uint words[];
@@ -153,7 +156,7 @@ layout(push_constant, scalar) uniform Args {
 void task(int k) {
     // proven.py:13  a[k] += a[(k + 1) % a.shape[0]] + a[max(k - 1, 0)]
     // not atomic: no other iteration writes it (demote_atomics)
-    a(k) += a((k + 1) % args.a_n) + a(max(k - 1, 0));
+    a(k) += a(mod_near_i32(k + 1, args.a_n)) + a(max(k - 1, 0));
 }
 
 void main() {

@@ -1,10 +1,13 @@
-// shadesmith 0.1.0, cuda 5e2eca58, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
+// shadesmith 0.1.0, cuda 59ac607f, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 
 #define BLOCK 128
 
 constexpr int rows_n1 = 4;  // shape of rows
 
 typedef unsigned int uint32_t;
+
+// Python's % for a number from -b to 2 * b - 1, without a division.
+__device__ inline int mod_near_i32(int a, int b) { return a < 0 ? a + b : a < b ? a : a - b; }
 
 // In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
@@ -111,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) proven_0(const Args args) {
 __device__ inline void task_1(const Args &args, int k) {
     // proven.py:13  a[k] += a[(k + 1) % a.shape[0]] + a[max(k - 1, 0)]
     // not atomic: no other iteration writes it (demote_atomics)
-    a(k) += a((k + 1) % args.a_n) + a(max(k - 1, 0));
+    a(k) += a(mod_near_i32(k + 1, args.a_n)) + a(max(k - 1, 0));
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) proven_1(const Args args) {

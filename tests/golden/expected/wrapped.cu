@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 8afc77a0, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, cuda af3e3159, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 
 #define BLOCK 128
 
@@ -17,6 +17,9 @@ __device__ inline int rem_i32(int a, int b) { return b == 0 || b == -1 ? 0 : a %
 __device__ inline int floor_div_i32(int a, int b) {
     return div_i32(a, b) - (rem_i32(a, b) != 0 && (a ^ b) < 0);
 }
+
+// Python's % for a number from -b to 2 * b - 1, without a division.
+__device__ inline int mod_near_i32(int a, int b) { return a < 0 ? a + b : a < b ? a : a - b; }
 
 using ivec2 = int2;
 
@@ -40,7 +43,7 @@ struct Args {
 // wrapped.py:8  for i, j in a:
 __device__ inline void task_0(const Args &args, int i, int j) {
     // wrapped.py:9  a[(i + 1) % a.shape[0], j // 2 % a.shape[1]] += (i - 1) % 8
-    atomicAdd(&a((i + 1) % args.a_n0, (j >> 1) % args.a_n1), (i - 1) & 7);
+    atomicAdd(&a(mod_near_i32(i + 1, args.a_n0), (j >> 1) % args.a_n1), (i - 1) & 7);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) wrapped_0(const Args args) {

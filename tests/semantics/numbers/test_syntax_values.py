@@ -143,6 +143,10 @@ def mistakes(library: ctypes.CDLL, name: str, scalar: Scalar) -> list[tuple[obje
     if name in PLAIN:
         defined = (operands[0] >= 0) & (operands[1] > 0)
         operands = [operand[defined] for operand in operands]
+    elif name == "near_mod":  # from -b to 2 * b - 1
+        dividend, divisor = (operand.astype(object) for operand in operands)
+        defined = ((divisor > 0) & (dividend >= -divisor) & (dividend < 2 * divisor)).astype(bool)
+        operands = [operand[defined] for operand in operands]
     with np.errstate(all="ignore"):
         wanted = np.array([OPS[name].meaning(*row) for row in zip(*operands, strict=True)], made.type.numpy)
         found = call(library, f"{name}_{scalar}", operands, made.type)

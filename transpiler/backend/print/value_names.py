@@ -41,7 +41,8 @@ MAX_LENGTH = 24
 """Characters of a name made of those of two operands."""
 INFIX = {
     "add": "plus", "sub": "minus", "mul": "times", "div": "over", "raw_div": "over", "floordiv": "over",
-    "plain_div": "over", "mod": "mod", "raw_mod": "mod", "plain_mod": "mod", "pow": "to", "lt": "less", "le": "most",
+    "plain_div": "over", "mod": "mod", "raw_mod": "mod", "plain_mod": "mod", "near_mod": "mod",
+    "pow": "to", "lt": "less", "le": "most",
     "gt": "greater", "ge": "least", "eq": "is", "ne": "not", "logical_and": "and", "logical_or": "or",
     "bit_and": "and", "bit_or": "or", "bit_xor": "xor", "min": "min", "max": "max", "dot": "dot", "cross": "cross",
     "matmul": "times", "outer_product": "outer",
@@ -50,7 +51,8 @@ INFIX = {
 RESULTS = {
     "add": "sum", "sub": "difference", "mul": "product", "matmul": "product", "outer_product": "product",
     "div": "ratio", "raw_div": "ratio", "floordiv": "quotient", "plain_div": "quotient",
-    "mod": "remainder", "raw_mod": "remainder", "plain_mod": "remainder", "pow": "power", "neg": "negative",
+    "mod": "remainder", "raw_mod": "remainder", "plain_mod": "remainder", "near_mod": "remainder",
+    "pow": "power", "neg": "negative",
     "min": "least", "max": "greatest", "select": "chosen",
     "normal_reciprocal": "reciprocal", "lt": "is_less", "le": "is_at_most",
     "gt": "is_greater", "ge": "is_at_least", "eq": "is_equal", "ne": "differs", "logical_and": "both",

@@ -213,6 +213,7 @@ RULES: dict[str, Rule] = {
     "raw_mod": _rem,
     "plain_div": _quotient(_truncated),
     "plain_mod": _rem,
+    "near_mod": _mod,
     "min": _min,
     "max": _max,
     "bit_and": _bit_and,

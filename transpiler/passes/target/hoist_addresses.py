@@ -17,7 +17,9 @@ from ...ir.types import Scalar
 from ..analysis.addresses import is_flat_pointer
 from ..context import PassContext
 
-TOTAL = ("add", "sub", "mul", "neg", "wrapping_add", "wrapping_sub", "wrapping_mul", "plain_div", "plain_mod")
+TOTAL = (
+    "add", "sub", "mul", "neg", "wrapping_add", "wrapping_sub", "wrapping_mul", "plain_div", "plain_mod", "near_mod",
+)  # fmt: skip
 """Operations of addresses; a divisor is a constant."""
 ATOMS = (Const, ArrayShape, LoopIndex, ArgLoad)
 

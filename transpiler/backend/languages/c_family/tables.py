@@ -91,6 +91,7 @@ INTEGERS: dict[str, Syntax] = {
     "raw_mod": call("rem_$t", 2),
     "plain_div": infix("/"),
     "plain_mod": infix("%"),
+    "near_mod": call("mod_near_$t", 2),
     "pow": call("pow_$t", 2),
     "min": call("min_$t", 2),
     "max": call("max_$t", 2),
@@ -121,6 +122,7 @@ INTEGERS: dict[str, Syntax] = {
 UNSIGNED: dict[str, Syntax] = {
     "floordiv": call("div_$t", 2),
     "mod": call("rem_$t", 2),
+    "near_mod": call("rem_$t", 2),
     "abs": same(),
     "sign": custom("($T)({0} != 0)", UNARY, SHIFT),
     "shr": INTEGERS["sar"],

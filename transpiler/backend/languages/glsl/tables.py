@@ -127,6 +127,7 @@ INTEGERS: dict[str, Syntax] = {
     "raw_mod": call("rem_$t", 2),
     "plain_div": infix("/"),
     "plain_mod": infix("%"),
+    "near_mod": call("mod_near_$t", 2),
     "pow": call("pow_$t", 2),
     "min": call("min", 2),
     "max": call("max", 2),
@@ -156,6 +157,7 @@ INTEGERS: dict[str, Syntax] = {
 UNSIGNED: dict[str, Syntax] = {
     "floordiv": call("div_$t", 2),
     "mod": call("rem_$t", 2),
+    "near_mod": call("rem_$t", 2),
     "abs": same(),
     "sign": custom("$T({0} != $0)", PRIMARY, SHIFT),
     "shr": INTEGERS["sar"],
@@ -165,15 +167,18 @@ ZERO = {"u8": "uint8_t(0)", "u16": "uint16_t(0)", "u32": "0u", "u64": "0ul"}
 ONE = {"f16": "float16_t(1)"}
 
 VIA_I32 = frozenset(
-    {"floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plain_mod", "pow", "biased_min", "biased_max", "lowest_bit"}
-)
+    {
+        "floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plain_mod", "near_mod", "pow",
+        "biased_min", "biased_max", "lowest_bit",
+    }
+)  # fmt: skip
 """Of 8 and 16 bit integers these are computed as i32."""
 
 NEGATIONS = {"neg": call("negative_$t"), "abs": call("magnitude_$t")}
 """Of signed 8 and 16 bit integers: NVIDIA's driver does not wrap them otherwise, see `negative_i8`."""
 
 
-WIDE = {"plain_div": "raw_div", "plain_mod": "raw_mod", "biased_min": "min", "biased_max": "max"}
+WIDE = {"plain_div": "raw_div", "plain_mod": "raw_mod", "near_mod": "mod", "biased_min": "min", "biased_max": "max"}
 """Operations of 64 bits in place of those that have no syntax of their own; `div_u64` says why."""
 
 

@@ -1,0 +1,109 @@
+"""Remainders of numbers near their divisor need no division on GPUs (`ranges`); the numbers are Python's everywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+
+Row = ti.types.ndarray(ti.i32, 1)
+Grid = ti.types.ndarray(ti.i32, 2)
+NEAR = "mod_near_i32"
+
+
+def has_near(kernel: Any, *arguments: Any) -> bool:
+    """Return whether the sources for GPUs have such remainders; that for C has none."""
+    assert NEAR not in kernel.source(*arguments, arch=ti.cpu)
+    cuda, vulkan = (NEAR in kernel.source(*arguments, arch=arch) for arch in (ti.cuda, ti.vulkan))
+    assert cuda == vulkan
+    return cuda
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 64, 1000])
+def test_neighbours_on_a_ring_of_known_length(target: str, n: int) -> None:
+    """Up to a length away from each index."""
+    x, y = ti.field(ti.i32, n), ti.field(ti.i32, (n, 5))
+    offsets = [-n, -1, 0, 1, n - 1]
+    x.from_numpy(np.arange(n, dtype=np.int32))
+
+    @ti.kernel
+    def look():
+        for i in x:
+            for k in ti.static(range(5)):
+                y[i, k] = x[(i + offsets[k]) % n]
+
+    look()
+    expected = np.stack([(np.arange(n) + offset) % n for offset in offsets], 1)
+    np.testing.assert_array_equal(y.to_numpy(), expected)
+    assert has_near(look)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 100])
+def test_neighbours_on_a_ring_whose_length_the_launch_knows(target: str, n: int) -> None:
+    @ti.kernel
+    def look(x: Row, y: Grid):
+        for i in x:
+            y[i, 0] = x[(i - 1) % x.shape[0]]
+            y[i, 1] = x[(i + 1) % x.shape[0]]
+            for k in ti.static(range(-1, 2)):
+                y[i, 3 + k] = x[(i + k) % x.shape[0]]
+
+    x, y = np.arange(n, dtype=np.int32) * 3, np.zeros((n, 5), np.int32)
+    look(x, y)
+    expected = np.stack([np.roll(x, -k) for k in (-1, 1, -1, 0, 1)], 1) if n else y
+    np.testing.assert_array_equal(y, expected)
+    assert has_near(look, x, y)
+
+
+def test_two_axes_and_another_extent(target: str) -> None:
+    """The divisor is the extent of the index, or it is not."""
+
+    @ti.kernel
+    def look(x: Grid, y: Grid):
+        for i, j in x:
+            y[i, j] = x[(i + 1) % x.shape[0], (j - 1) % x.shape[1]] * 100 + (i + 1) % x.shape[1]
+
+    x = np.arange(35, dtype=np.int32).reshape(5, 7)
+    y = np.zeros_like(x)
+    look(x, y)
+    expected = np.roll(x, (-1, 1), (0, 1)) * 100 + ((np.arange(5) + 1) % 7)[:, None]
+    np.testing.assert_array_equal(y, expected)
+    source = look.source(x, y, arch=ti.cuda)
+    assert source.count(f"{NEAR}(") == 3 and "(i + 1) % args.x_n1" in source  # one of them declares it
+
+
+def test_numbers_that_may_be_farther_are_divided(target: str) -> None:
+    n = 9
+    x = ti.field(ti.i32, (n, 6))
+
+    @ti.kernel
+    def look(m: ti.i32):
+        for i in range(n):
+            x[i, 0] = (i - 10) % n
+            x[i, 1] = (i + 10) % n
+            x[i, 2] = (i + m) % n
+            x[i, 3] = (i - 1) % m
+            x[i, 4] = (2 * i - 9) % n
+            x[i, 5] = (i + 2) % m
+
+    look(5)
+    i = np.arange(n)
+    expected = np.stack([(i - 10) % n, (i + 10) % n, (i + 5) % n, (i - 1) % 5, (2 * i - 9) % n, (i + 2) % 5], 1)
+    np.testing.assert_array_equal(x.to_numpy(), expected)
+    assert look.source(5, arch=ti.cuda).count(f"{NEAR}(") == 2  # its declaration, and `2 * i - 9`
+
+
+def test_checks_of_bounds_know_the_result(target: str) -> None:
+    ti.init(arch=getattr(ti, target), debug=True, log_level=ti.ERROR)
+
+    @ti.kernel
+    def look(x: Row, y: Row):
+        for i in x:
+            y[i] = x[(i + 1) % x.shape[0]]
+
+    x, y = np.arange(6, dtype=np.int32), np.zeros(6, np.int32)
+    look(x, y)
+    np.testing.assert_array_equal(y, np.roll(x, -1))
