@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 390af149, mpm3d.py:37: scatter()
+// shadesmith 0.1.0, c bba9cef0, mpm3d.py:37: scatter()
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,6 +11,11 @@ static const float STEP_VOLUME_SPACING = -3.125e-6f;  // -STEP * VOLUME * 4 / SP
 
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
 static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; }
+
+static inline uint32_t f32_bits_to_u32(float x) {
+    union { float number; uint32_t bits; } both = {x};
+    return both.bits;
+}
 
 // a * b - c * d to the last digits, also if the products nearly cancel. Source: Kahan; Jeannerod et
 // al., "Further Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants"
@@ -60,18 +65,12 @@ static inline void *start_sums_f32(void *copies, long long count) {
     return sums;
 }
 
-// The bits of a number: where compilers need not know the sign of 0, only these differ.
-static inline uint32_t bits_of_sum_f32(float x) {
-    union { float number; uint32_t bits; } both = {x};
-    return both.bits;
-}
-
 // So many elements of an array are skipped at once if no thread has added to them.
 #define SKIPPED 16
 
 // Adds the copies of all threads to the array, which other launches may change at the same time.
 static inline void join_sums_f32(void *array, const void *copies, long long count) {
-    const uint32_t nothing = bits_of_sum_f32(-0.0f);
+    const uint32_t nothing = f32_bits_to_u32(-0.0f);  // compilers need not tell it from 0
     const long long threads = thread_count();
     #pragma omp for schedule(static) nowait
     for (long long first = 0; first < count; first += SKIPPED) {
@@ -87,10 +86,10 @@ static inline void join_sums_f32(void *array, const void *copies, long long coun
         }
         bool is_changed = false;
         for (int k = 0; k < SKIPPED; k++) {
-            is_changed |= bits_of_sum_f32(sums[k]) != nothing;
+            is_changed |= f32_bits_to_u32(sums[k]) != nothing;
         }
         for (int k = 0; is_changed && k < SKIPPED && first + k < count; k++) {
-            if (bits_of_sum_f32(sums[k]) != nothing) {
+            if (f32_bits_to_u32(sums[k]) != nothing) {
                 #pragma omp atomic
                 to[k] += sums[k];
             }

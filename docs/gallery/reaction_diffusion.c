@@ -7,7 +7,7 @@ static const float FEED = 0.055f, KILL = 0.062f;  // captured
 // Python's % for a positive divisor.
 static inline int mod_positive_i32(int a, int b) {
     int remainder = a % b;
-    return remainder + (remainder < 0 ? b : 0);  // gcc takes neighbours together only in this form
+    return remainder + (remainder < 0 ? b : 0);
 }
 
 typedef struct { float x, y; } vec2;

@@ -1,6 +1,7 @@
 // Arithmetic that C and CUDA C lack or leave undefined, if both write it alike. Chunks are
 // separated by blank lines, each defines one name; a source includes those it uses. Included by the
-// languages' own `numbers`, after `dialect`.
+// languages' own `numbers`, after `dialect`. Where `mod_positive` adds a choice of two numbers, gcc
+// takes neighbours together, in other forms not.
 
 // types: i32, i64
 // Remainder with the sign of the dividend; 0 if the divisor is 0.

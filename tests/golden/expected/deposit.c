@@ -1,8 +1,13 @@
-// shadesmith 0.1.0, c c1ecbe39, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
+// shadesmith 0.1.0, c d2c618f8, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
 #include <stdbool.h>
 #include <stdint.h>
 
 enum { flow_n0 = 16 };  // shape of flow
+
+static inline uint32_t f32_bits_to_u32(float x) {
+    union { float number; uint32_t bits; } both = {x};
+    return both.bits;
+}
 
 // The number of threads for a loop in which each thread has copies of arrays.
 static inline int threads_up_to(int most) {
@@ -44,18 +49,12 @@ static inline void *start_sums_f32(void *copies, long long count) {
     return sums;
 }
 
-// The bits of a number: where compilers need not know the sign of 0, only these differ.
-static inline uint32_t bits_of_sum_f32(float x) {
-    union { float number; uint32_t bits; } both = {x};
-    return both.bits;
-}
-
 // So many elements of an array are skipped at once if no thread has added to them.
 #define SKIPPED 16
 
 // Adds the copies of all threads to the array, which other launches may change at the same time.
 static inline void join_sums_f32(void *array, const void *copies, long long count) {
-    const uint32_t nothing = bits_of_sum_f32(-0.0f);
+    const uint32_t nothing = f32_bits_to_u32(-0.0f);  // compilers need not tell it from 0
     const long long threads = thread_count();
     #pragma omp for schedule(static) nowait
     for (long long first = 0; first < count; first += SKIPPED) {
@@ -71,10 +70,10 @@ static inline void join_sums_f32(void *array, const void *copies, long long coun
         }
         bool is_changed = false;
         for (int k = 0; k < SKIPPED; k++) {
-            is_changed |= bits_of_sum_f32(sums[k]) != nothing;
+            is_changed |= f32_bits_to_u32(sums[k]) != nothing;
         }
         for (int k = 0; is_changed && k < SKIPPED && first + k < count; k++) {
-            if (bits_of_sum_f32(sums[k]) != nothing) {
+            if (f32_bits_to_u32(sums[k]) != nothing) {
                 #pragma omp atomic
                 to[k] += sums[k];
             }

@@ -2,8 +2,8 @@
 
     $2 = floordiv $i, 4      ->    $2 = plain_div $i, 4    (0 <= $i: Python rounds down, emitted code toward 0)
     $3 = mod $i, $n          ->    $3 = plain_mod $i, $n   (and 1 <= $n: `mod` returns 0 for 0, `%` may trap)
-    $5 = mod $i + 1, $n      ->    $5 = near_mod $i + 1, $n    (on GPUs, 0 <= $i < $n: no division)
-    $4 = max $i, 0           ->    $i
+    $4 = mod $i + 1, $n      ->    $4 = near_mod $i + 1, $n    (on GPUs, 0 <= $i < $n: no division)
+    $5 = max $i, 0           ->    $i
     check a ($i) within 8    ->    (removed: 0 <= $i < 8)
 
 The ranges are those of `value_ranges`. Comparisons with a known outcome, and tests for impossible overflows, become

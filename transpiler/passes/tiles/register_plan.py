@@ -161,7 +161,7 @@ class Plan:
 
     @property
     def has_whole_tiles(self) -> bool:
-        """Whether the serial loop has a known number of iterations, a multiple of those of a tile."""
+        """Whether the number of iterations of the serial loop is certainly a multiple of those of a tile."""
         length = count_along(self.serial, 0)
         return self.is_whole or (length is not None and length % self.shape.depth == 0)
 

@@ -48,7 +48,9 @@ def instances(chunk: str) -> list[str]:
 
 def _instance(chunk: str, first: str, other: str) -> str:
     """Return a chunk written for the type `first` for another: its name, its suffix and its number of bits."""
-    replacements = {NAMES[first]: NAMES[other], f"uint{first[1:]}_t": f"uint{other[1:]}_t", first[1:]: other[1:]}
+    bits, others = first[1:], other[1:]
+    replacements = {NAMES[first]: NAMES[other], f"uint{bits}_t": f"uint{others}_t", bits: others}
+    replacements[f"{first}_bits_to_u{bits}"] = f"{other}_bits_to_u{others}"
     return _replace(re.sub(rf"_{first}\b", f"_{other}", chunk), replacements)
 
 
