@@ -415,6 +415,8 @@ class _Placer:
         if len(others) + 1 != len(points) or any(loop is not around for _, loop in points):
             return False
         pointer = store.pointer
+        if isinstance(pointer, GlobalPtr) and pointer.lanes > 1:  # lavapipe reads a wrong element of what it has stored
+            return False
         if not _is_simple(pointer) or self.may_be_written(memory_behind(pointer), position, max(others)):
             return False
         self.placement.inline.add(value)

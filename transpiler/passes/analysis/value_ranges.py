@@ -201,6 +201,8 @@ class ValueRanges(Rewriter):
             is_up = by[0] > 0
             (low, lows), (high, highs) = ((begin, first), (end, last)) if is_up else ((end, last), (begin, first))
             inside = (lows[0], highs[1] - 1) if is_up else (lows[0] + 1, highs[1])
+            if is_up and lows[0] == lows[1] and by[0] == by[1]:
+                inside = inside[0], inside[1] - (inside[1] - inside[0]) % by[0]
             result += [
                 (LoopIndex(loop, axis, type=i32), inside),
                 (low, (lows[0], highs[1] - 1)),

@@ -29,7 +29,6 @@ from ...ir.statements import (
     ArrayShape,
     Const,
     GlobalLoad,
-    GlobalPtr,
     GlobalStore,
     If,
     IsAligned,
@@ -38,11 +37,12 @@ from ...ir.statements import (
     RangeFor,
 )
 from ...ir.tasks import Kernel, Task
-from ...ir.types import Scalar, Tensor, Type, i32, parts_of, u1, u32
+from ...ir.types import Tensor, Type, i32, parts_of, u1, u32
 from ...options import MAX_ITERATIONS, CompileOptions
 from ..context import PassContext
 from .whole_rows import length_less, plan_of_whole_rows
-from .wide_cells import bits_of, only_active, plan_of_cells
+from .wide_body import WideBody, last_index
+from .wide_cells import bits_of, plan_of_cells
 from .widenable import COUNTS, WIDTH, Plan, comparisons, plan_of
 
 BLOCK = 256
@@ -86,9 +86,9 @@ def _widen(kernel: Kernel, task: Task, plan: Plan, comments: bool) -> None:
     task.body.statements = outer  # in place: the block is the loop's too
     builder = Builder(task.body, loop.location)
     aligned = _aligned(builder, plan)
-    bits = None if plan.mask is None else bits_of(builder, kernel, plan.mask, _index(builder, plan), lanes)
+    bits = None if plan.mask is None else bits_of(builder, kernel, plan.mask, last_index(builder, plan), lanes)
     condition = _condition(builder, plan, aligned) if bits is None else builder.op("ne", bits, builder.const(0, u32))
-    wide = _WideBody(plan, bits).block(scalar)
+    wide = WideBody(plan, bits).block(scalar)
     first: Statement
     if condition is None:
         task.body.statements += wide.statements
@@ -100,7 +100,7 @@ def _widen(kernel: Kernel, task: Task, plan: Plan, comments: bool) -> None:
         first = builder.add(If(condition, wide, rest))
         with builder.into(rest):
             if aligned is not None and len(loop.starts) > 1:
-                _add_rest_of_rows(builder, plan, scalar, aligned, comments)
+                _add_rest_of_rows(builder, plan, scalar, None if condition is aligned else aligned, comments)
             else:
                 _add_rest(builder, plan, scalar, comments)
     if comments:
@@ -151,16 +151,10 @@ def _condition(builder: Builder, plan: Plan, aligned: Statement | None) -> State
     end = plan.loop.ends[-1]
     if not (isinstance(end, Const) and int(end.value) % plan.lanes == 0) and not _ends_with_row(end, given):
         limit = builder.op("sub", builder.again(end), builder.const(plan.lanes))
-        parts.append(builder.op("le", _index(builder, plan), limit))
+        parts.append(builder.op("le", last_index(builder, plan), limit))
     if plan.branch is not None:
         parts += [_for_all(builder, test, plan) for test in comparisons(plan.branch.condition)]
     return builder.all_of(parts)
-
-
-def _index(builder: Builder, plan: Plan, by: int = 0) -> Statement:
-    """Return the last index of the loop, and `by`."""
-    own: Statement = builder.add(LoopIndex(plan.loop, len(plan.loop.starts) - 1, type=i32))
-    return builder.op("add" if by > 0 else "sub", own, builder.const(abs(by))) if by else own
 
 
 def _ends_with_row(end: Statement, given: list[Array]) -> bool:
@@ -176,117 +170,22 @@ def _for_all(builder: Builder, test: Operation, plan: Plan) -> Statement:
     is_upper = (first in plan.shifts) == (test.op in ("lt", "le"))
     by = plan.lanes - 1 if is_upper else 0
     if is_upper and test.op == "lt" and (length := length_less(second)) and plan.shifts[first] >= -by:
-        extent, less = length[0], length[1] + by + plan.shifts[first]
-        return builder.op("lt", _index(builder, plan), builder.op("sub", builder.again(extent), builder.const(less)))
-    found = [_shifted(builder, operand, plan, by) if operand in plan.shifts else operand for operand in (first, second)]
+        limit = builder.op("sub", builder.again(length[0]), builder.const(length[1] + by + plan.shifts[first]))
+        return builder.op("lt", last_index(builder, plan), limit)
+    shifts = [plan.shifts.get(operand) for operand in (first, second)]
+    found = [
+        operand if shift is None else last_index(builder, plan, shift + by)
+        for operand, shift in zip((first, second), shifts)
+    ]
     return builder.op(test.op, *found)
 
 
-def _shifted(builder: Builder, index: Statement, plan: Plan, by: int) -> Statement:
-    """Return the loop's last index with what `index` adds to it, and `by`."""
-    return _index(builder, plan, plan.shifts[index] + by)
-
-
-# --- the wide body ----------------------------------------------------------------------------------------------------
-
-
-class _WideBody:
-    """Copies the statements of a body for several iterations at once.
-
-    bits: of the iterations that are run, None if all are.
-    mapping: the copies. rows: the vectors at the index itself, of which neighbours are elements, by array and indices.
-    held: what the elements of an array are known to be, where some of them keep it.
-    """
-
-    def __init__(self, plan: Plan, bits: Statement | None = None) -> None:
-        self.plan, self.lanes, self.bits = plan, plan.lanes, bits
-        self.mapping: dict[Statement, Statement] = {}
-        self.rows: dict[tuple[Array, tuple[Statement, ...]], Statement] = {}
-        self.held: dict[Array, Statement] = {}
-
-    def block(self, body: Block) -> Block:
-        """Return the copy of a body without its condition."""
-        builder = Builder(Block())
-        for statement in body:
-            if statement is self.plan.branch:
-                assert isinstance(statement, If)
-                for inner in statement.then:
-                    self.statement(builder, inner)
-            elif statement not in self.plan.tests:
-                self.statement(builder, statement)
-        return builder.block
-
-    def statement(self, builder: Builder, statement: Statement) -> None:
-        """Copy one statement."""
-        plan = self.plan
-        builder.location = statement.location
-        if statement in plan.shifts and isinstance(statement, Operation):
-            self.mapping[statement] = _shifted(builder, statement, plan, 0)
-            return
-        if isinstance(statement, GlobalPtr) and statement in plan.apart:
-            return
-        if isinstance(statement, GlobalLoad) and statement in plan.wide and plan.apart:
-            self.mapping[statement] = self.neighbours(builder, statement)
-            return
-        copied = clone(statement, self.mapping)
-        if statement in plan.wide:
-            assert isinstance(statement.type, Scalar)
-            copied.type = Tensor((self.lanes,), statement.type)
-            if isinstance(copied, GlobalPtr):
-                copied.lanes = self.lanes
-        if isinstance(copied, GlobalStore) and not isinstance(copied.value.type, Tensor):
-            assert copied.pointer.type is not None
-            copied.value = builder.fit(copied.value, copied.pointer.type)
-        if self.bits is not None:
-            self.keep(builder, copied, self.bits)
-        builder.add(copied)
-
-    def keep(self, builder: Builder, statement: Statement, bits: Statement) -> None:
-        """Let a store of several elements keep those of inactive cells."""
-        if isinstance(statement, GlobalLoad) and isinstance(pointer := statement.pointer, GlobalPtr):
-            self.held.setdefault(pointer.array, statement)
-        elif isinstance(statement, GlobalStore) and isinstance(pointer := statement.pointer, GlobalPtr):
-            if pointer.array not in self.held:
-                self.held[pointer.array] = builder.load(pointer)
-            statement.value.hint = f"{pointer.array.name}_new"
-            statement.value = only_active(builder, bits, statement.value, self.held[pointer.array], self.lanes)
-
-    def neighbours(self, builder: Builder, load: GlobalLoad) -> Statement:
-        """Return several elements from the one that is loaded: most are in the vector at the index."""
-        pointer, kind = load.pointer, load.type
-        assert isinstance(pointer, GlobalPtr) and isinstance(kind, Scalar)
-        shift = self.plan.shifts[pointer.indices[-1]]
-        if shift % self.lanes:
-            row = self.row(builder, pointer, kind)
-            elements = [self.element(builder, pointer, row, shift + k) for k in range(self.lanes)]
-            return builder.tensor(elements, (self.lanes,), kind)
-        return self.row(builder, pointer, kind, shift)
-
-    def element(self, builder: Builder, pointer: GlobalPtr, row: Statement, number: int) -> Statement:
-        """Return the element that is `number` elements after the index."""
-        if 0 <= number < self.lanes:
-            return builder.element(row, [builder.const(number)])
-        indices = [self.mapping.get(index, index) for index in pointer.indices[:-1]]
-        last = _index(builder, self.plan, number)
-        return builder.load(builder.add(GlobalPtr(pointer.array, [*indices, last], type=pointer.array.element)))
-
-    def row(self, builder: Builder, pointer: GlobalPtr, kind: Scalar, shift: int = 0) -> Statement:
-        """Return the vector at the index, or a whole number of vectors from it."""
-        array, indices = pointer.array, [self.mapping.get(index, index) for index in pointer.indices[:-1]]
-        key = array, tuple(indices)
-        if shift == 0 and key in self.rows:
-            return self.rows[key]
-        last = _index(builder, self.plan, shift)
-        made = GlobalPtr(array, [*indices, last], lanes=self.lanes, type=Tensor((self.lanes,), kind))
-        loaded = builder.load(builder.add(made))
-        if shift == 0:
-            self.rows[key] = loaded
-        return loaded
+# --- the rest ----------------------------------------------------------------------------------------------------
 
 
 def _add_rest(builder: Builder, plan: Plan, scalar: Block, comments: bool) -> None:
     """Add a loop that runs the iterations of one wide iteration one by one."""
-    first, end = _index(builder, plan), plan.loop.ends[-1]
+    first, end = last_index(builder, plan), plan.loop.ends[-1]
     lanes = builder.const(plan.lanes)
     may_overflow = not isinstance(end, Const) or int(end.value) > MAX_ITERATIONS - plan.lanes
     if may_overflow:
@@ -307,25 +206,26 @@ def _add_rest(builder: Builder, plan: Plan, scalar: Block, comments: bool) -> No
     _add_one(one.body, plan, scalar, index)
 
 
-def _add_rest_of_rows(builder: Builder, plan: Plan, scalar: Block, aligned: Statement, comments: bool) -> None:
+def _add_rest_of_rows(builder: Builder, plan: Plan, scalar: Block, aligned: Statement | None, comments: bool) -> None:
     """Add a loop over the iterations of one wide iteration. If rows are not aligned, neighbouring threads take
     neighbours: seven points of 703^3 floats took an H200 1.97 ms with four neighbours a thread, 1.34 so (on Vulkan
-    2.13 and 1.19).
+    2.13 and 1.19). aligned: None if they are not.
     """
-    first, end = _index(builder, plan), plan.loop.ends[-1]
+    first, end = last_index(builder, plan), plan.loop.ends[-1]
     lanes, one = builder.const(plan.lanes), builder.const(1)
     length = builder.op("add", builder.op("plain_div", builder.op("sub", builder.again(end), one), lanes), one)
     length.hint = PARTS[plan.lanes]
     loop = RangeFor([builder.const(0)], [lanes], [one], ["part"], location=plan.loop.location)
     if comments:
-        remark = "one by one; if rows are not aligned, neighbouring threads take neighbours"
+        known = "since" if aligned is None else "if"
+        remark = f"one by one; {known} rows are not aligned, neighbouring threads take neighbours"
         loop.remarks = (Remark(remark, "above"),)
     loop.unroll_count = _unroll_count(plan)
     builder.add(loop)
     with builder.into(loop.body):
         part = builder.add(LoopIndex(loop, 0, type=i32))
         apart = builder.op("add", builder.op("plain_div", first, lanes), builder.op("mul", part, length))
-        index = builder.op("select", aligned, builder.op("add", first, part), apart)
+        index = apart if aligned is None else builder.op("select", aligned, builder.op("add", first, part), apart)
         index.hint = _name_of_one(plan, scalar)
         inside = builder.add(If(builder.op("lt", index, builder.again(end))))
     _add_one(inside.then, plan, scalar, index)

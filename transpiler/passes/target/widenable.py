@@ -7,6 +7,10 @@ ends with an `if` around what it does, whose condition compares indices with bou
 
 The iterations j to j + 3 may be one where the condition holds for all of them: each comparison with the last index
 holds for the others, too, if it holds for the first of them (`0 < j`) or for the last (`j + 3 < n - 1`).
+
+What is no operation on vectors, as a comparison or a sine, is computed for each of the iterations:
+
+    w[j] = u[(j + 1) % n] if u[j] > 0.5 else 0.0
 """
 
 from __future__ import annotations
@@ -14,9 +18,10 @@ from __future__ import annotations
 from dataclasses import field
 from math import prod
 
-from ...ir.nodes import Effect, Statement, blocks, operands
+from ...ir.nodes import Effect, Statement, blocks, operands, walk
 from ...ir.snodes import Node
 from ...ir.statements import (
+    Alloca,
     ArgLoad,
     Array,
     ArrayShape,
@@ -26,6 +31,9 @@ from ...ir.statements import (
     GlobalPtr,
     GlobalStore,
     If,
+    IfExp,
+    LocalLoad,
+    LocalStore,
     LoopIndex,
     Operation,
     RangeFor,
@@ -35,6 +43,7 @@ from ...ir.tasks import Task
 from ...ir.types import Scalar, Tensor, Type, i32, u1
 from ...lazy_dataclasses import dataclass
 from ..threads.vector_lanes import ELEMENTWISE, INTEGER
+from .neighbours import Row
 
 WIDTH = 16
 """Bytes of the widest load."""
@@ -43,6 +52,8 @@ FEW = 1 << 16
 AXES = 3
 """Stencils of ndarrays in fewer dimensions stay as they are: two conditions and both bodies are more to read than they
 win. In three, threads that take one element wait for their divisions: 1024^3 take an H200 5.7 ms, and 2.6 so."""
+MOST_BY_LANE = 16
+"""Operations that are written for each of the iterations."""
 COMPARISONS = frozenset({"lt", "le", "gt", "ge"})
 COUNTS = {4: "four", 2: "two"}
 
@@ -52,8 +63,10 @@ class Plan:
     """How the iterations of a task become one.
 
     lanes: how many. branch: the `if` at the end of the body. tests: the comparisons and conjunctions of its condition.
-    shifts: the last index, and sums of it with a number: that number. wide: values and pointers that become vectors.
-    apart: of these pointers and loads those that start between vectors. arrays: whose elements are vectors.
+    shifts: the last index, and sums of it with a number: that number. near: indices that are such sums inside a row.
+    wide: values, variables and pointers that become vectors. by_lane: values that each iteration computes by itself.
+    by_index: those of them that depend on the last index alone. arrays: whose elements are vectors.
+    apart: of the wide pointers and loads those that start between vectors. chosen: loads that iterations may not need.
     mask: the node whose bits tell which iterations are run, None if all are.
     """
 
@@ -62,16 +75,33 @@ class Plan:
     branch: If | None = None
     tests: set[Statement] = field(default_factory=set)
     shifts: dict[Statement, int] = field(default_factory=dict)
+    near: dict[Statement, int] = field(default_factory=dict)
     wide: set[Statement] = field(default_factory=set)
+    by_lane: set[Statement] = field(default_factory=set)
+    by_index: set[Statement] = field(default_factory=set)
     apart: set[Statement] = field(default_factory=set)
+    chosen: list[GlobalLoad] = field(default_factory=list)
     arrays: list[Array] = field(default_factory=list)
     mask: Node | None = None
 
     def is_uniform(self, statement: Statement) -> bool:
         """Return whether a statement gives the same in all iterations that are one, and may be computed anywhere."""
-        own = (self.wide, self.shifts, self.tests)
-        is_own = statement is self.branch or any(s in group for s in (statement, *operands(statement)) for group in own)
+        is_own = statement is self.branch or any(self.varies(s) for s in (statement, *operands(statement)))
         return not (is_own or statement.EFFECT)
+
+    def varies(self, value: Statement) -> bool:
+        """Return whether a value, or what stores to it, differs between iterations that are one."""
+        return any(value in group for group in (self.wide, self.shifts, self.tests, self.by_lane, self.by_index))
+
+    def is_by_index(self, statement: Statement) -> bool:
+        """Return whether what a statement uses differs by the last index alone."""
+        varying = [operand for operand in operands(statement) if self.varies(operand)]
+        return all(operand in self.shifts or operand in self.by_index for operand in varying)
+
+    def shift(self, pointer: GlobalPtr) -> int:
+        """Return what the last index of a pointer adds to that of the loop."""
+        index = pointer.indices[-1]
+        return self.shifts[index] if index in self.shifts else self.near[index]
 
 
 def plan_of(task: Task, stored: set[Type]) -> Plan | None:
@@ -93,7 +123,7 @@ def plan_of(task: Task, stored: set[Type]) -> Plan | None:
         body[-1:] = branch.then.statements
     if not all(_is_widened(statement, plan) for statement in body) or not _has_lanes(body, plan):
         return None
-    if not _has_order(body, plan) or stored & _vectors(plan):
+    if not _has_order(body, plan) or stored & _vectors(plan) or _count_by_lane(plan) > MOST_BY_LANE:
         return None
     is_long = plan.branch is not None and any(array.shape is None for array in plan.arrays)
     return None if is_long and len(loop.starts) < AXES else plan
@@ -159,26 +189,106 @@ def _is_widened(statement: Statement, plan: Plan) -> bool:
         return False
     if _is_shift(statement, plan):
         return True
-    if any(operand in plan.shifts for operand in used) and not isinstance(statement, GlobalPtr):
-        return False
-    is_wide = any(operand in plan.wide for operand in used)
     match statement:
         case GlobalPtr():
-            return not is_wide and _is_row(statement, plan)
-        case GlobalLoad(pointer=pointer):
-            is_wide = pointer in plan.wide
-        case GlobalStore(pointer=pointer):
+            return _is_element(statement, plan)
+        case GlobalLoad(pointer=pointer) | LocalLoad(pointer=pointer) if pointer in plan.wide:
+            plan.wide.add(statement)
+            return isinstance(statement.type, Scalar)
+        case GlobalStore(pointer=pointer) | LocalStore(pointer=pointer):
             return pointer in plan.wide
-        case Operation(op=op, type=Scalar() as kind):
-            if is_wide and op not in (ELEMENTWISE if kind.is_float else INTEGER):
-                return False
-        case Cast(bits=False):
-            pass
+        case Alloca():
+            plan.wide.add(statement)
+            return isinstance(statement.type, Scalar) and statement.type != u1 and not statement.per_thread
+        case Operation() | Cast():
+            return _is_value(statement, plan)
+        case IfExp():
+            return _is_choice(statement, plan)
+    varies = any(map(plan.varies, used))
+    return not (varies or statement.EFFECT & ~Effect.READ or blocks(statement))
+
+
+def _is_value(value: Statement, plan: Plan) -> bool:
+    """Return whether a value can be computed for several iterations; record how."""
+    if any(map(plan.varies, operands(value))):
+        if not isinstance(value.type, Scalar):
+            return False
+        (plan.wide if _is_elementwise(value, plan) else _by_lane(value, plan)).add(value)
+    return True
+
+
+def _is_elementwise(value: Statement, plan: Plan) -> bool:
+    """Return whether a value is computed by an operation on vectors."""
+    assert isinstance(value.type, Scalar)
+    if isinstance(value, Cast):
+        kind = value.value.type
+        if value.bits or value.value not in plan.wide or not isinstance(kind, Scalar) or u1 in (kind, value.type):
+            return False
+        return kind.size_bytes == value.type.size_bytes
+    assert isinstance(value, Operation)
+    if value.type.is_float:
+        return value.op in ELEMENTWISE
+    return value.op in INTEGER and not plan.is_by_index(value)
+
+
+def _by_lane(value: Statement, plan: Plan) -> set[Statement]:
+    """Return the set of the plan that a value belongs to which each iteration computes by itself."""
+    return plan.by_index if plan.is_by_index(value) else plan.by_lane
+
+
+def _is_choice(choice: IfExp, plan: Plan) -> bool:
+    """Return whether each iteration can choose between two values by itself; record what differs between them."""
+    inside = [statement for block in blocks(choice) for statement in block]
+    if not all(_is_inside(statement, plan) for statement in inside):
+        return False
+    own = {choice.condition, *inside, choice.then.result, choice.otherwise.result}
+    if own & plan.tests:
+        return False
+    if own & plan.by_lane or own & plan.wide:
+        plan.by_lane.add(choice)
+    elif own & plan.shifts.keys() or own & plan.by_index:
+        plan.by_index.add(choice)
+    return isinstance(choice.type, Scalar)
+
+
+def _is_inside(statement: Statement, plan: Plan) -> bool:
+    """Return whether a statement of a choice can run for one iteration; record what differs between them."""
+    used = operands(statement)
+    if any(operand in plan.tests for operand in used):
+        return False
+    if _is_shift(statement, plan):
+        return True
+    match statement:
+        case GlobalPtr():
+            return _is_element(statement, plan) and (statement not in plan.wide or plan.shift(statement) == 0)
+        case GlobalLoad(pointer=pointer):
+            plan.by_lane.add(statement)
+            if pointer in plan.wide:
+                plan.chosen.append(statement)
+        case LocalLoad(pointer=pointer) if pointer in plan.wide:
+            plan.by_lane.add(statement)
+        case IfExp():
+            return _is_choice(statement, plan)
+        case Operation() | Cast():
+            if any(map(plan.varies, used)):
+                _by_lane(statement, plan).add(statement)
         case _:
-            return not (is_wide or statement.EFFECT & ~Effect.READ or blocks(statement))
-    if is_wide:
-        plan.wide.add(statement)
-    return not is_wide or isinstance(statement.type, Scalar)
+            return not (any(map(plan.varies, used)) or statement.EFFECT or blocks(statement))
+    return isinstance(statement.type, Scalar)
+
+
+def _count_by_lane(plan: Plan) -> int:
+    """Return how many operations each of the iterations has for itself, without those of neighbours' indices."""
+    counted = [s for s in (*plan.by_lane, *plan.by_index) if isinstance(s, (Operation, Cast, IfExp))]
+    pending, of_indices = list(plan.near), set[Statement]()
+    while pending:
+        index = pending.pop()
+        of_indices.add(index)
+        inside = [s for block in blocks(index) for s in walk(block)]
+        pending += [
+            value for value in (*operands(index), *inside) if value in plan.by_index and value not in of_indices
+        ]
+    return sum(statement not in of_indices for statement in counted)
 
 
 def _is_shift(statement: Statement, plan: Plan) -> bool:
@@ -195,14 +305,21 @@ def _is_shift(statement: Statement, plan: Plan) -> bool:
     return True
 
 
-def _is_row(pointer: GlobalPtr, plan: Plan) -> bool:
+def _is_element(pointer: GlobalPtr, plan: Plan) -> bool:
     """Return whether a pointer is the same for all iterations, or one after another; record it then."""
-    if any(index in plan.shifts for index in pointer.indices[:-1]):
+    if any(map(plan.varies, pointer.indices[:-1])):
         return False
-    if pointer.indices and pointer.indices[-1] in plan.shifts:
-        plan.wide.add(pointer)
-        return _is_plain(pointer)
-    return True
+    if not pointer.indices or not plan.varies(last := pointer.indices[-1]):
+        return True
+    if last in plan.by_index:
+        neighbour = Row(plan.loop.ends[-1], plan.shifts).neighbour(last)
+        if neighbour is None:
+            return False
+        plan.near[last] = neighbour
+    elif last not in plan.shifts:
+        return False
+    plan.wide.add(pointer)
+    return _is_plain(pointer)
 
 
 def _is_plain(pointer: GlobalPtr) -> bool:
@@ -235,12 +352,27 @@ def _has_whole_rows(array: Array, lanes: int) -> bool:
 def _has_order(body: list[Statement], plan: Plan) -> bool:
     """Return whether neighbours are only read, and before anything is stored: each is loaded once then."""
     lanes = plan.lanes
-    pointers = {s for s in plan.wide if isinstance(s, GlobalPtr) and plan.shifts[s.indices[-1]] % lanes}
-    if not pointers:
+    pointers = {
+        s for s in plan.wide if isinstance(s, GlobalPtr) and (plan.shift(s) % lanes or s.indices[-1] in plan.near)
+    }
+    if not pointers and not plan.chosen:
         return True
     plan.apart |= pointers | {s for s in body if isinstance(s, GlobalLoad) and s.pointer in pointers}
     stores = [position for position, s in enumerate(body) if isinstance(s, GlobalStore)]
-    loads = [position for position, s in enumerate(body) if isinstance(s, GlobalLoad)]
+    loads = [position for position, s in enumerate(body) if isinstance(s, (GlobalLoad, IfExp))]
     is_read = not any(isinstance(s, GlobalStore) and s.pointer in pointers for s in body)
-    is_near = all(abs(plan.shifts[pointer.indices[-1]]) < lanes for pointer in pointers)
-    return is_read and is_near and bool(stores) and max(loads) < min(stores)
+    is_near = all(abs(plan.shift(pointer)) < lanes for pointer in pointers)
+    return is_read and is_near and bool(stores) and max(loads) < min(stores) and _are_loaded(plan.chosen, body, plan)
+
+
+def _are_loaded(chosen: list[GlobalLoad], body: list[Statement], plan: Plan) -> bool:
+    """Return whether all iterations load the rows that some may not need."""
+    always = {_row_of(s, plan) for s in body if isinstance(s, GlobalLoad) and s.pointer in plan.wide}
+    return all(_row_of(load, plan) in always for load in chosen)
+
+
+def _row_of(load: GlobalLoad, plan: Plan) -> tuple[Array, tuple[Statement, ...]] | None:
+    """Return the array and the row of a load that contains elements at the loop's own indices."""
+    pointer = load.pointer
+    assert isinstance(pointer, GlobalPtr)
+    return (pointer.array, tuple(pointer.indices[:-1])) if abs(plan.shift(pointer)) < plan.lanes else None

@@ -17,10 +17,11 @@ from math import prod
 from ...ir.nodes import Statement, walk
 from ...ir.ops import WRAPPING
 from ...ir.sparse import Length
-from ...ir.statements import Operation
+from ...ir.statements import Const, Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32
 from ..analysis.intervals import Interval, contains, exact_interval, whole
+from ..analysis.queries import is_index_of
 from ..analysis.value_ranges import I32_MAX, ValueRanges, same_value, stored_ranges
 from ..context import PassContext
 from .unobserved import steps_of_counters, unobserved
@@ -35,7 +36,7 @@ def wrapping(kernel: Kernel, context: PassContext) -> bool:
         return False
     if not any(map(_is_candidate, (statement for root in kernel.roots() for statement in walk(root)))):
         return False
-    harmless = steps_of_counters(kernel)
+    harmless = steps_of_counters(kernel) | _sums_in_wide_iterations(kernel)
     if not context.capabilities.reports_overflow:
         harmless |= unobserved(kernel)
     if context.options.check_overflow and not any(task.synchronizes for task in kernel.tasks):
@@ -47,6 +48,23 @@ def wrapping(kernel: Kernel, context: PassContext) -> bool:
     for operation in search.found:
         operation.op = WRAPPING[operation.op]
     return bool(search.found)
+
+
+def _sums_in_wide_iterations(kernel: Kernel) -> set[Statement]:
+    """Return the sums of the index of several iterations that are one with at most their number: the last of these
+    iterations is before the end of the loop (`wide_accesses`).
+    """
+    found: set[Statement] = set()
+    for task in kernel.tasks:
+        loop = task.loop
+        if loop is None or task.lanes == 1:
+            continue
+        for statement in walk(task.body):
+            match statement:
+                case Operation(op="add", operands=[index, Const(value=number)]) if is_index_of(index, loop):
+                    if index.axis == len(loop.starts) - 1 and 0 <= number <= task.lanes:
+                        found.add(statement)
+    return found
 
 
 def _checked(kernel: Kernel) -> set[Statement]:
