@@ -1,5 +1,5 @@
 // ===== proven_0.comp
-// shadesmith 0.1.0, vulkan 397e0840, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
+// shadesmith 0.1.0, vulkan 96874ee0, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -72,6 +72,7 @@ bool outside_2(Report report, uint site, uint thread, int i, int j, int ni, int 
 }
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 16) restrict buffer F32x4 { vec4 v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 a_data;     // a: ndarray[f32, 1]
     F32 rows_data;  // rows: field[f32, 8x4]
@@ -99,10 +100,11 @@ void main() {
 }
 
 // ===== proven_1.comp
-// shadesmith 0.1.0, vulkan b55abd0b, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
+// shadesmith 0.1.0, vulkan 2d8e1537, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
+#extension GL_EXT_buffer_reference_uvec2 : require
 
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
@@ -141,6 +143,7 @@ uint report_start(Report report, uint section, uint site, uint thread, uint size
 bool report_stopped(Report report, uint site) { return report.words[8] < site; }
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 16) restrict buffer F32x4 { vec4 v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 a_data;     // a: ndarray[f32, 1]
     F32 rows_data;  // rows: field[f32, 8x4]
@@ -150,19 +153,28 @@ layout(push_constant, scalar) uniform Args {
 } args;
 
 #define a(i) args.a_data.v[i]
+#define a4(i) F32x4(args.a_data).v[(i) / 4]
 
 // task 1 of 2: range_for over a
 // proven.py:12  for k in range(a.shape[0]):
-void task(int k) {
-    // proven.py:13  a[k] += a[(k + 1) % a.shape[0]] + a[max(k - 1, 0)]
-    // not atomic: no other iteration writes it (demote_atomics)
-    a(k) += a(mod_near_i32(k + 1, args.a_n)) + a(max(k - 1, 0));
-}
-
 void main() {
     if (report_stopped(args.report, 1u)) return;
-    for (uint index = gl_GlobalInvocationID.x; index < uint(args.a_n);
-        index += gl_NumWorkGroups.x * BLOCK) {
-        task(int(index));
+    // an axis of the grid has at most 65,535 groups; the others are in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index >= (uint(args.a_n) + 3u) / 4u) return;
+    int k = int(index) * 4;
+    // four iterations at a time, by accesses of 16 bytes (wide_accesses)
+    if (uvec2(args.a_data).x % 16u == 0u && k <= args.a_n - 4) {
+        // proven.py:13  a[k] += a[(k + 1) % a.shape[0]] + a[max(k - 1, 0)]
+        vec4 a_k = a4(k);
+        // not atomic: no other iteration writes it (demote_atomics)
+        a4(k) = a_k + (vec4(a_k.y, a_k.z, a_k.w, a(mod_near_i32(k + 4, args.a_n)))
+            + vec4(a(max(k - 1, 0)), a_k.x, a_k.y, a_k.z));
+    } else {
+        // one by one; k + 4 might overflow
+        int end = k + min(args.a_n - k, 4);
+        for (int kk = k; kk < end; kk++) {
+            a(kk) += a(mod_near_i32(kk + 1, args.a_n)) + a(max(kk - 1, 0));
+        }
     }
 }

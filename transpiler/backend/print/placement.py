@@ -415,7 +415,7 @@ class _Placer:
         if len(others) + 1 != len(points) or any(loop is not around for _, loop in points):
             return False
         pointer = store.pointer
-        if isinstance(pointer, GlobalPtr) and pointer.lanes > 1:  # lavapipe reads a wrong element of what it has stored
+        if _is_of_neighbours(pointer):  # lavapipe reads a wrong element of what it has stored
             return False
         if not _is_simple(pointer) or self.may_be_written(memory_behind(pointer), position, max(others)):
             return False
@@ -494,6 +494,8 @@ class _Placer:
         if isinstance(value, (LocalLoad, GlobalLoad)):
             if self._is_overwritten(value, points, crosses):
                 return False
+            if isinstance(self.user.get(value), MatrixElement) and _is_of_neighbours(value.pointer):
+                return False  # lavapipe reads a wrong one
             return isinstance(value, LocalLoad) or (not crosses and self._may_read_again(value, points))
         if len(points) != 1 or crosses:
             return False
@@ -568,6 +570,11 @@ def _is_unchanged_by(call: Statement, value: Statement) -> bool:
     if isinstance(value, GlobalLoad):
         return isinstance(call, (Rand, Collective)) or value.name is not None
     return not isinstance(value, LocalLoad) or not isinstance(call, (Call, Exchange)) or value.name is not None
+
+
+def _is_of_neighbours(pointer: Statement) -> bool:
+    """Return whether a pointer is of several neighbours."""
+    return isinstance(pointer, GlobalPtr) and pointer.lanes > 1
 
 
 def _is_simple(pointer: Statement) -> bool:

@@ -113,18 +113,19 @@ def _element(pointer: Statement) -> str:
     base = base_pointer(pointer)
     if not isinstance(base, GlobalPtr):
         return _array(pointer)
+    other = f"{base.array.name}_{'row' if base.lanes > 1 and base.array.ndim > 1 else 'value'}"
     words = [_word(index) for index in base.indices]
     if base.is_flat and words[0] and words[0].startswith(f"{base.array.name}_"):
-        return f"{base.array.name}_value"
+        return other
     if not words or not all(words):
-        return f"{base.array.name}_value"
+        return other
     group = (words[0] or "").removesuffix("_0")
     if words == [f"{group}_{axis}" for axis in range(len(words))]:
         return f"{base.array.name}_{group}"
     parts = list(dict.fromkeys(word for word in words if word))
     joined = ("" if all(len(part) == 1 for part in parts) else "_").join(parts)
     name = f"{base.array.name}_{joined}"
-    return name if len(name) <= MAX_LENGTH else f"{base.array.name}_value"
+    return name if len(name) <= MAX_LENGTH else other
 
 
 def _array(pointer: Statement) -> str:

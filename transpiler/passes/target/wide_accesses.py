@@ -22,8 +22,10 @@ apart. 2^27 floats took an H200 .124 ms so, .119 with one access a thread and bl
 
 from __future__ import annotations
 
+from copy import copy
+
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Remark, Statement, clone, clone_block, walk
+from ...ir.nodes import Block, Remark, Statement, clone, replace_uses, walk, walk_blocks
 from ...ir.statements import (
     Array,
     ArrayShape,
@@ -39,7 +41,12 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Tensor, Type, i32, parts_of, u1, u32
 from ...options import MAX_ITERATIONS, CompileOptions
+from ..cleanup.common_subexpressions import common_subexpressions
+from ..cleanup.dead_code import dead_code
+from ..cleanup.fold import fold
 from ..context import PassContext
+from ..tasks.copies import copy_of_block
+from .columns import unrolled_columns
 from .whole_rows import length_less, plan_of_whole_rows
 from .wide_body import WideBody, last_index
 from .wide_cells import bits_of, plan_of_cells
@@ -58,13 +65,35 @@ def wide_accesses(kernel: Kernel, context: PassContext) -> bool:
     changed = False
     stored = _vectors_in_memory(kernel)
     for task in kernel.tasks:
-        plan = plan_of(task, stored) or plan_of_whole_rows(task, stored) or plan_of_cells(task, stored)
+        plan = _plan_of(task, stored) or _plan_of_columns(kernel, task, stored, context)
         if plan is not None:
             _widen(kernel, task, plan, context.options.why_comments)
             if task.loop is not None and not any(isinstance(s, GlobalLoad) for s in walk(task.body)):
                 _start_in_order(task, task.loop, context)
             changed = True
     return changed
+
+
+def _plan_of(task: Task, stored: set[Type]) -> Plan | None:
+    """Return how a task is widened, whose loop may be another one then; None if it stays as it is."""
+    return plan_of(task, stored) or plan_of_whole_rows(task, stored) or plan_of_cells(task, stored)
+
+
+def _plan_of_columns(kernel: Kernel, task: Task, stored: set[Type], context: PassContext) -> Plan | None:
+    """Unroll loops over columns of a task and return how it is widened; None if it cannot be, and then it stays."""
+    unrolled = None if task.loop is None else unrolled_columns(task.body, task.loop)
+    if unrolled is None:
+        return None
+    before, task.body.statements = task.body.statements, unrolled.statements  # in place: the block is the loop's too
+    alone = copy(kernel)
+    alone.tasks = [task]
+    fold(alone, context)
+    common_subexpressions(alone, context)
+    dead_code(alone, context)
+    plan = _plan_of(task, stored)
+    if plan is None:
+        task.body.statements = before
+    return plan
 
 
 def _vectors_in_memory(kernel: Kernel) -> set[Type]:
@@ -238,10 +267,17 @@ def _unroll_count(plan: Plan) -> int:
 
 def _add_one(body: Block, plan: Plan, scalar: Block, index: Statement) -> None:
     """Add a single iteration."""
+    builder = Builder(body, plan.loop.location)
     mapping: dict[Statement, Statement] = {}
-    own = [statement for statement in scalar if isinstance(statement, LoopIndex) and statement in plan.shifts]
-    mapping |= dict.fromkeys(own, index)
-    copied = clone_block(Block([statement for statement in scalar if statement not in own]), mapping)
+    copied = copy_of_block(scalar, mapping)
+    sums = {0: index}
+    for shift in plan.shifts.values():
+        if shift not in sums:
+            sums[shift] = builder.op("add" if shift > 0 else "sub", index, builder.const(abs(shift)))
+    own = {mapping[value]: sums[shift] for value, shift in plan.shifts.items()}
+    for block in walk_blocks(copied):
+        block.statements = [statement for statement in block.statements if statement not in own]
+    replace_uses(copied, own)
     body.statements += copied.statements
 
 

@@ -24,6 +24,7 @@ from ...ir.statements import (
     LocalLoad,
     LocalStore,
     LoopIndex,
+    RangeFor,
 )
 from ...ir.types import Scalar, Tensor, i32
 from .wide_cells import only_active
@@ -73,6 +74,8 @@ class WideBody:
         builder.location = statement.location
         if statement in plan.shifts:
             self.mapping[statement] = last_index(builder, plan, plan.shifts[statement])
+        elif isinstance(statement, RangeFor):
+            self.loop(builder, statement)
         elif statement in plan.by_lane:
             for lane in range(self.lanes):
                 self.lane(builder, statement, lane)
@@ -84,12 +87,27 @@ class WideBody:
         else:
             self.several(builder, statement)
 
+    def loop(self, builder: Builder, loop: RangeFor) -> None:
+        """Copy a loop inside; what it computes is not known after it."""
+        known = self.vectors, self.of_lanes, self.rows
+        self.vectors, self.of_lanes, self.rows = dict(self.vectors), dict(self.of_lanes), dict(self.rows)
+        body, loop.body = loop.body, Block()
+        copied = builder.add(clone(loop, self.mapping))
+        loop.body = body
+        assert isinstance(copied, RangeFor)
+        with builder.into(copied.body):
+            for statement in body:
+                self.statement(builder, statement)
+        self.vectors, self.of_lanes, self.rows = known
+
     def several(self, builder: Builder, statement: Statement) -> None:
         """Copy one statement that takes and gives several numbers, or the same in all iterations."""
         mapping = dict(self.mapping)
         if not isinstance(statement, GlobalPtr):
             mapping |= {value: self.vector(builder, value) for value in operands(statement) if self.is_by_lane(value)}
         copied = self.mapping[statement] = clone(statement, mapping)
+        if isinstance(copied, LoopIndex):
+            copied.loop = self.mapping.get(copied.loop, copied.loop)  # type: ignore[assignment]
         if statement in self.plan.wide:
             assert isinstance(statement.type, Scalar)
             copied.type = Tensor((self.lanes,), statement.type)
@@ -100,6 +118,8 @@ class WideBody:
             copied.value = builder.fit(copied.value, copied.pointer.type)
         if self.bits is not None:
             self.keep(builder, copied, self.bits)
+        if isinstance(copied, GlobalStore):
+            self.rows.clear()  # arrays may overlap
         builder.add(copied)
 
     def keep(self, builder: Builder, statement: Statement, bits: Statement) -> None:
@@ -145,7 +165,6 @@ class WideBody:
         loaded = builder.load(builder.add(made))
         if shift == 0:
             self.rows[key] = loaded
-            loaded.hint = None if all(isinstance(index, LoopIndex) for index in indices) else f"{array.name}_row"
         return loaded
 
     # --- values of each iteration -------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import field
 from math import prod
 
-from ...ir.nodes import Effect, Statement, blocks, operands, walk
+from ...ir.nodes import Block, Effect, Statement, blocks, operands, walk
 from ...ir.snodes import Node
 from ...ir.statements import (
     Alloca,
@@ -42,6 +42,7 @@ from ...ir.statements import (
 from ...ir.tasks import Task
 from ...ir.types import Scalar, Tensor, Type, i32, u1
 from ...lazy_dataclasses import dataclass
+from ..analysis.queries import are_indices_of, base_array, trip_count
 from ..threads.vector_lanes import ELEMENTWISE, INTEGER
 from .neighbours import Row
 
@@ -52,8 +53,12 @@ FEW = 1 << 16
 AXES = 3
 """Stencils of ndarrays in fewer dimensions stay as they are: two conditions and both bodies are more to read than they
 win. In three, threads that take one element wait for their divisions: 1024^3 take an H200 5.7 ms, and 2.6 so."""
+MOST_INSIDE = 32
+"""Iterations of a loop inside."""
 MOST_BY_LANE = 16
 """Operations that are written for each of the iterations."""
+SIGNED = INTEGER | {"neg"}
+"""Operations on vectors of integers."""
 COMPARISONS = frozenset({"lt", "le", "gt", "ge"})
 COUNTS = {4: "four", 2: "two"}
 
@@ -87,7 +92,7 @@ class Plan:
     def is_uniform(self, statement: Statement) -> bool:
         """Return whether a statement gives the same in all iterations that are one, and may be computed anywhere."""
         is_own = statement is self.branch or any(self.varies(s) for s in (statement, *operands(statement)))
-        return not (is_own or statement.EFFECT)
+        return not (is_own or statement.EFFECT or isinstance(statement, RangeFor))
 
     def varies(self, value: Statement) -> bool:
         """Return whether a value, or what stores to it, differs between iterations that are one."""
@@ -204,8 +209,19 @@ def _is_widened(statement: Statement, plan: Plan) -> bool:
             return _is_value(statement, plan)
         case IfExp():
             return _is_choice(statement, plan)
+        case RangeFor():
+            return _is_inner_loop(statement, plan)
     varies = any(map(plan.varies, used))
     return not (varies or statement.EFFECT & ~Effect.READ or blocks(statement))
+
+
+def _is_inner_loop(loop: RangeFor, plan: Plan) -> bool:
+    """Return whether a loop inside runs the same few times in all iterations, loads rows and stores to variables."""
+    if any(map(plan.varies, operands(loop))) or (trip_count(loop) or MOST_INSIDE + 1) > MOST_INSIDE:
+        return False
+    if not all(_is_widened(s, plan) and not isinstance(s, GlobalStore) for s in loop.body):
+        return False
+    return any(isinstance(s, GlobalLoad) and s in plan.wide for s in walk(loop.body))
 
 
 def _is_value(value: Statement, plan: Plan) -> bool:
@@ -228,7 +244,7 @@ def _is_elementwise(value: Statement, plan: Plan) -> bool:
     assert isinstance(value, Operation)
     if value.type.is_float:
         return value.op in ELEMENTWISE
-    return value.op in INTEGER and not plan.is_by_index(value)
+    return value.op in SIGNED and not plan.is_by_index(value)
 
 
 def _by_lane(value: Statement, plan: Plan) -> set[Statement]:
@@ -351,24 +367,41 @@ def _has_whole_rows(array: Array, lanes: int) -> bool:
 
 def _has_order(body: list[Statement], plan: Plan) -> bool:
     """Return whether neighbours are only read, and before anything is stored: each is loaded once then."""
-    lanes = plan.lanes
-    pointers = {
-        s for s in plan.wide if isinstance(s, GlobalPtr) and (plan.shift(s) % lanes or s.indices[-1] in plan.near)
-    }
-    if not pointers and not plan.chosen:
-        return True
-    plan.apart |= pointers | {s for s in body if isinstance(s, GlobalLoad) and s.pointer in pointers}
-    stores = [position for position, s in enumerate(body) if isinstance(s, GlobalStore)]
-    loads = [position for position, s in enumerate(body) if isinstance(s, (GlobalLoad, IfExp))]
-    is_read = not any(isinstance(s, GlobalStore) and s.pointer in pointers for s in body)
-    is_near = all(abs(plan.shift(pointer)) < lanes for pointer in pointers)
-    return is_read and is_near and bool(stores) and max(loads) < min(stores) and _are_loaded(plan.chosen, body, plan)
+    flat, lanes = list(walk(Block(body))), plan.lanes
+    own = {s: plan.shift(s) for s in plan.wide if isinstance(s, GlobalPtr)}
+    pointers = {s for s, shift in own.items() if shift % lanes or s.indices[-1] in plan.near}
+    plan.apart |= pointers | {s for s in flat if isinstance(s, GlobalLoad) and s.pointer in pointers}
+    if pointers:
+        stores = [position for position, s in enumerate(flat) if isinstance(s, GlobalStore)]
+        loads = [position for position, s in enumerate(flat) if isinstance(s, GlobalLoad)]
+        is_read = not any(isinstance(s, GlobalStore) and s.pointer in pointers for s in flat)
+        is_near = all(abs(own[pointer]) < lanes for pointer in pointers)
+        if not (is_read and is_near and max(loads) < min(stores)):
+            return False
+    return _are_loaded(flat, plan)
 
 
-def _are_loaded(chosen: list[GlobalLoad], body: list[Statement], plan: Plan) -> bool:
-    """Return whether all iterations load the rows that some may not need."""
-    always = {_row_of(s, plan) for s in body if isinstance(s, GlobalLoad) and s.pointer in plan.wide}
-    return all(_row_of(load, plan) in always for load in chosen)
+def _are_loaded(flat: list[Statement], plan: Plan) -> bool:
+    """Return whether all iterations load the rows that some may not need, or may and load the array anyway."""
+    always = {_row_of(s, plan) for s in flat if isinstance(s, GlobalLoad) and s in plan.wide | plan.apart}
+    arrays = {row[0] for row in always if row is not None}
+    return all(
+        _row_of(s, plan) in always or (base_array(s.pointer) in arrays and _is_own(s, plan)) for s in plan.chosen
+    )
+
+
+def _is_own(load: GlobalLoad, plan: Plan) -> bool:
+    """Return whether a load is of the iteration's own element of an array that has one for each iteration."""
+    pointer, loop = load.pointer, plan.loop
+    assert isinstance(pointer, GlobalPtr)
+    shape = pointer.array.shape
+    if not are_indices_of(pointer.indices, loop):
+        return False
+    if shape is None or loop.over is not None:
+        return loop.over is not None and (
+            loop.over is pointer.array or (shape is not None and shape == loop.over.shape)
+        )
+    return all(isinstance(end, Const) and end.value <= extent for end, extent in zip(loop.ends, shape))
 
 
 def _row_of(load: GlobalLoad, plan: Plan) -> tuple[Array, tuple[Statement, ...]] | None:

@@ -59,7 +59,7 @@ def unroll_where(block: Block, is_wanted: Callable[[RangeFor, list[int]], bool])
             changed |= unroll_where(inner, is_wanted)
         if isinstance(statement, RangeFor) and (values := _values_of(statement)) and is_wanted(statement, values):
             for value in values:
-                result += _iteration_of(statement, value)
+                result += iteration_of(statement, value)
             changed = True
         else:
             result.append(statement)
@@ -107,7 +107,7 @@ def _loops_of(pointer: Statement) -> Iterator[Statement | None]:
                 yield None
 
 
-def _iteration_of(loop: RangeFor, value: int) -> list[Statement]:
+def iteration_of(loop: RangeFor, value: int) -> list[Statement]:
     """Return a copy of the body for one value of the index."""
     number = Const(value, type=i32, location=loop.location)
     mapping: dict[Statement, Statement] = {}

@@ -1,0 +1,99 @@
+"""Unrolls the loops over the columns of a window, whose elements `wide_accesses` takes from vectors.
+
+    for p, q in static(ndrange((-1, 2), (-1, 2))) {          for p in static(range(-1, 2)) {
+        t += u[i + p, j + q]                           ->        t += u[i + p, j - 1]
+    }                                                            t += u[i + p, j]
+                                                                 t += u[i + p, j + 1]
+                                                             }
+
+In: the body of a loop over i and j. Out: a copy of it without those loops whose index is added to j; None if it has no
+such loop, or one that stays: with more iterations than there are elements near j, or with one that may end it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...ir.nodes import Block, Statement, blocks, operands, walk
+from ...ir.statements import Break, Const, Continue, GlobalPtr, LoopIndex, RangeFor
+from ..analysis.queries import is_index_of, names_of
+from ..tasks.copies import copy_of_block
+from ..threads.unroll_reductions import iteration_of
+
+MOST = 7
+"""Columns of a window: from three before an element to three after it."""
+
+
+def unrolled_columns(body: Block, outer: RangeFor) -> Block | None:
+    """Return a copy of the body of a loop without loops over columns, None if there is none, or one that stays."""
+    if not any(isinstance(statement, RangeFor) for statement in walk(body)):
+        return None
+    copied = copy_of_block(body, {})
+    wanted = set(_columns(copied, outer))
+    if not wanted or not all(_is_short(loop, axis) and _is_innermost(loop, axis, wanted) for loop, axis in wanted):
+        return None
+    _unroll(copied, wanted)
+    return copied
+
+
+def _columns(body: Block, outer: RangeFor) -> Iterator[tuple[RangeFor, int]]:
+    """Yield the loops, and their axes, whose indices are in a sum with the last one of the outer loop."""
+    own = outer, len(outer.starts) - 1
+    for pointer in walk(body):
+        if isinstance(pointer, GlobalPtr) and pointer.indices:
+            found = set(_indices_in(pointer.indices[-1]))
+            if own in found:
+                yield from (axis for axis in found if axis[0] is not outer)
+
+
+def _indices_in(value: Statement) -> Iterator[tuple[RangeFor, int]]:
+    """Yield the loops, and their axes, whose indices a value is computed from."""
+    if isinstance(value, LoopIndex) and isinstance(value.loop, RangeFor):
+        yield value.loop, value.axis
+    for used in operands(value):
+        yield from _indices_in(used)
+    for block in blocks(value):
+        if block.result is not None:
+            yield from _indices_in(block.result)
+
+
+def _is_short(loop: RangeFor, axis: int) -> bool:
+    """Return whether a loop has a few iterations along an axis, and runs to its end."""
+    if any(isinstance(statement, (Break, Continue)) for statement in walk(loop.body)):
+        return False
+    bounds = [b.value for b in (loop.starts[axis], loop.ends[axis], loop.steps[axis]) if isinstance(b, Const)]
+    return len(bounds) == 3 and len(range(*map(int, bounds))) <= MOST
+
+
+def _is_innermost(loop: RangeFor, axis: int, wanted: set[tuple[RangeFor, int]]) -> bool:
+    """Return whether all loops inside one are unrolled, too: of others there would be several."""
+    inside = [(loop, other) for other in range(axis + 1, len(loop.starts))]
+    inside += [(s, other) for s in walk(loop.body) if isinstance(s, RangeFor) for other in range(len(s.starts))]
+    return wanted.issuperset(inside)
+
+
+def _unroll(block: Block, wanted: set[tuple[RangeFor, int]]) -> None:
+    """Unroll loops along axes, those inside others first."""
+    result: list[Statement] = []
+    for statement in block.statements:
+        for inner in blocks(statement):
+            _unroll(inner, wanted)
+        axes = {axis for loop, axis in wanted if loop is statement}
+        result += _unrolled(statement, axes) if axes and isinstance(statement, RangeFor) else [statement]
+    block.statements = result
+
+
+def _unrolled(loop: RangeFor, axes: set[int]) -> list[Statement]:
+    """Return a loop as one for each axis, of which some are unrolled."""
+    inside = loop.body.statements
+    for axis in reversed(range(len(loop.starts))):
+        one = RangeFor(
+            [loop.starts[axis]], [loop.ends[axis]], [loop.steps[axis]], [names_of(loop)[axis]], Block(inside),
+            location=loop.location, unroll=loop.unroll, unroll_count=loop.unroll_count,
+        )  # fmt: skip
+        for index in walk(one.body):
+            if is_index_of(index, loop) and index.axis == axis:
+                index.loop, index.axis = one, 0
+        values = range(*(int(b.value) for b in (*one.starts, *one.ends, *one.steps) if isinstance(b, Const)))
+        inside = [s for value in values for s in iteration_of(one, value)] if axis in axes else [one]
+    return inside
