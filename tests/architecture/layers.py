@@ -43,6 +43,7 @@ transpiler/passes/control
 transpiler/passes/derivatives
 transpiler/passes/gathers
 transpiler/passes/cleanup
+transpiler/passes/wide
 transpiler/passes/target
 transpiler/passes/drivers
 transpiler/passes

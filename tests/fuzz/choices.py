@@ -409,9 +409,9 @@ def _copied(memory: np.ndarray, array: np.ndarray) -> np.ndarray:
 def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None:
     """Let passes take loops that are too short to be worth it. change: of a module, a name and its value."""
     from shadesmith.transpiler.passes.control import row_lanes
-    from shadesmith.transpiler.passes.target import whole_rows, widenable
     from shadesmith.transpiler.passes.threads import block_sums, rows_of_sums
     from shadesmith.transpiler.passes.tiles import block_tiles, register_plan
+    from shadesmith.transpiler.passes.wide import whole_rows, widenable
 
     change(widenable, "FEW", 1)
     change(whole_rows, "ADDED", 1)

@@ -90,7 +90,6 @@ from .target.reciprocals import reciprocals
 from .target.short_vectors import short_vectors
 from .target.step_addresses import step_addresses
 from .target.unroll_loops import unroll_loops
-from .target.wide_accesses import wide_accesses
 from .target.wrapping import wrapping
 from .tasks.merge_serial import merge_serial
 from .tasks.narrow_loops import narrow_loops
@@ -116,6 +115,7 @@ from .tiles.block_tiles import block_tiles
 from .tiles.padded_rows import padded_rows
 from .tiles.register_tiles import register_tiles
 from .tiles.transposed_tiles import transposed_tiles
+from .wide.wide_accesses import wide_accesses
 
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
 

@@ -55,8 +55,10 @@ from .repetition import (
     MAX_UNCHANGED_READS,
     has_short_zero,
     is_cheap,
+    is_of_neighbours,
     is_same_address,
     is_settled,
+    is_simple,
     is_small,
     is_zero,
     may_repeat,
@@ -415,9 +417,9 @@ class _Placer:
         if len(others) + 1 != len(points) or any(loop is not around for _, loop in points):
             return False
         pointer = store.pointer
-        if _is_of_neighbours(pointer):  # lavapipe reads a wrong element of what it has stored
+        if is_of_neighbours(pointer):  # lavapipe reads a wrong element of what it has stored
             return False
-        if not _is_simple(pointer) or self.may_be_written(memory_behind(pointer), position, max(others)):
+        if not is_simple(pointer) or self.may_be_written(memory_behind(pointer), position, max(others)):
             return False
         self.placement.inline.add(value)
         self.placement.read_back[store] = value
@@ -494,7 +496,7 @@ class _Placer:
         if isinstance(value, (LocalLoad, GlobalLoad)):
             if self._is_overwritten(value, points, crosses):
                 return False
-            if isinstance(self.user.get(value), MatrixElement) and _is_of_neighbours(value.pointer):
+            if isinstance(self.user.get(value), MatrixElement) and is_of_neighbours(value.pointer):
                 return False  # lavapipe reads a wrong one
             return isinstance(value, LocalLoad) or (not crosses and self._may_read_again(value, points))
         if len(points) != 1 or crosses:
@@ -570,18 +572,6 @@ def _is_unchanged_by(call: Statement, value: Statement) -> bool:
     if isinstance(value, GlobalLoad):
         return isinstance(call, (Rand, Collective)) or value.name is not None
     return not isinstance(value, LocalLoad) or not isinstance(call, (Call, Exchange)) or value.name is not None
-
-
-def _is_of_neighbours(pointer: Statement) -> bool:
-    """Return whether a pointer is of several neighbours."""
-    return isinstance(pointer, GlobalPtr) and pointer.lanes > 1
-
-
-def _is_simple(pointer: Statement) -> bool:
-    """Return whether an element of an array can be printed twice: no index needs a computation."""
-    while isinstance(pointer, StructPtr):
-        pointer = pointer.origin
-    return isinstance(pointer, GlobalPtr) and all(isinstance(i, ATOMS) or i.name is not None for i in pointer.indices)
 
 
 def _is_set_by(statement: Statement, local: Statement) -> bool:

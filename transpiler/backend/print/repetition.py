@@ -198,3 +198,15 @@ def _cannot_change(value: Statement) -> bool:
     if isinstance(value, Cast):
         return _cannot_change(value.value)
     return isinstance(value, ATOMS) or (isinstance(value, Operation) and all(map(_cannot_change, value.operands)))
+
+
+def is_of_neighbours(pointer: Statement) -> bool:
+    """Return whether a pointer is of several neighbours."""
+    return isinstance(pointer, GlobalPtr) and pointer.lanes > 1
+
+
+def is_simple(pointer: Statement) -> bool:
+    """Return whether an element of an array can be printed twice: no index needs a computation."""
+    while isinstance(pointer, StructPtr):
+        pointer = pointer.origin
+    return isinstance(pointer, GlobalPtr) and all(isinstance(i, ATOMS) or i.name is not None for i in pointer.indices)
