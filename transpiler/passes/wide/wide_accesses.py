@@ -44,6 +44,7 @@ from ...options import MAX_ITERATIONS, CompileOptions
 from ..cleanup.common_subexpressions import common_subexpressions
 from ..cleanup.dead_code import dead_code
 from ..cleanup.fold import fold
+from ..cleanup.simplify import simplify
 from ..context import PassContext
 from ..tasks.copies import copy_of_block
 from .columns import unrolled_columns
@@ -87,9 +88,9 @@ def _plan_of_columns(kernel: Kernel, task: Task, stored: set[Type], context: Pas
     before, task.body.statements = task.body.statements, unrolled.statements  # in place: the block is the loop's too
     alone = copy(kernel)
     alone.tasks = [task]
-    fold(alone, context)
-    common_subexpressions(alone, context)
-    dead_code(alone, context)
+    for step in (fold, simplify, fold, common_subexpressions, dead_code):
+        if step is not simplify or not any(isinstance(s.type, Tensor) for s in walk(task.body)):  # it joins components
+            step(alone, context)
     plan = _plan_of(task, stored)
     if plan is None:
         task.body.statements = before

@@ -142,7 +142,9 @@ class WideBody:
         if shift % self.lanes:
             row = self.row(builder, pointer, kind)
             elements = [self.element(builder, pointer, row, lane) for lane in range(self.lanes)]
-            return builder.tensor(elements, (self.lanes,), kind)
+            made = builder.tensor(elements, (self.lanes,), kind)
+            made.name = load.name
+            return made
         return self.row(builder, pointer, kind, shift)
 
     def element(self, builder: Builder, pointer: GlobalPtr, row: Statement, lane: int) -> Statement:
