@@ -9,7 +9,7 @@ import shadesmith as ti
 LONG = 1 << 24
 
 
-@ti.kernel
+@ti.kernel(passes="-wide_accesses")
 def light(x: ti.types.ndarray(ti.f32, 1), y: ti.types.ndarray(ti.f32, 1)):
     for i in x:
         y[i] = 2.0 * x[i] + i

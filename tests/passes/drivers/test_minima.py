@@ -61,7 +61,7 @@ def test_only_kernels_that_negate_change() -> None:
     x = np.zeros(8, np.int32)
     changed = least_of_three.source(x, np.zeros(3, np.int8), arch=ti.vulkan)
     assert "= biased_max_i32(biased_max_i32(" in changed and "= max(" not in changed
-    assert "max(min(x(i), 7), 2)" in plain.source(x, arch=ti.vulkan)
+    assert "max(min(x(ii), 7), 2)" in plain.source(x, arch=ti.vulkan)
     assert "biased_" not in least_of_three.source(x, np.zeros(3, np.int8), arch=ti.cuda)
 
 

@@ -331,6 +331,56 @@ def test_windows_inside_borders(target: str) -> None:
     assert WIDE in source and "x(i + p, jj - 1)" in source and "x(i + p, jj)" in source
 
 
+@pytest.mark.parametrize("m", [3, 4, 9, 16])
+def test_windows_of_ndarrays_inside_borders(target: str, m: int) -> None:
+    @ti.kernel
+    def blur(x: Grid, y: Grid):
+        for i, j in x:
+            if i > 0 and j > 0 and i < x.shape[0] - 1 and j < x.shape[1] - 1:
+                total = 0.0
+                for p, q in ti.static(ti.ndrange((-1, 2), (-1, 2))):
+                    total += x[i + p, j + q] * (2 * p + q + 3)
+                y[i, j] = total
+
+    n = 6
+    x, y, expected = some(n, m), np.zeros((n, m), np.float32), np.zeros((n, m), np.float32)
+    blur(x, y)
+    sides = [(p, q) for p in (0, 1, 2) for q in (0, 1, 2)]
+    expected[1:-1, 1:-1] = sum(x[p : n - 2 + p, q : m - 2 + q] * (2 * p + q) for p, q in sides)
+    np.testing.assert_array_equal(y, expected)
+    assert is_wide(blur, x, y)
+
+
+def test_conditions_of_other_sums(target: str) -> None:
+    """Only what is compared with the last index, or a sum of it with a number, holds for all if it holds for one."""
+    n = 16
+    x, y = ti.field(ti.i32, (n, n)), ti.field(ti.i32, (n, n))
+
+    @ti.kernel
+    def run(k: ti.template()):
+        for i, j in x:
+            if ti.static(k == 0):
+                if i + j < 5:
+                    y[i, j] = x[i, j] + 1
+            if ti.static(k == 1):
+                if 0 < i and i * 2 - j > 3:
+                    y[i, j] = x[i, j] + 1
+            if ti.static(k == 2):
+                if j > 2 and (j * 2) % 7 < 5:
+                    y[i, j] = x[i, j] + 1
+            if ti.static(k == 3):
+                if j < (i + j) // 2:
+                    y[i, j] = x[i, j] + 1
+
+    x.from_numpy(np.arange(n * n, dtype=np.int32).reshape(n, n))
+    i, j = np.indices((n, n))
+    for k, where in enumerate([i + j < 5, (i > 0) & (i * 2 - j > 3), (j > 2) & (j * 2 % 7 < 5), j < (i + j) // 2]):
+        y.fill(0)
+        run(k)
+        np.testing.assert_array_equal(y.to_numpy(), np.where(where, i * n + j + 1, 0))
+        assert not is_wide(run, k)
+
+
 def test_loops_that_stay(target: str) -> None:
     """Windows with columns outside rows, wide ones, ones that end early, and loops without rows."""
     n = 16
