@@ -59,8 +59,8 @@ SIGNED = INTEGER | {"neg"}
 COMPARISONS = frozenset({"lt", "le", "gt", "ge"})
 AXES = 3
 """Stencils of ndarrays in fewer dimensions, but windows, stay as they are: two conditions and both bodies are more to
-read than they win. Of 8192^2 floats an H100 takes .242 ms for four neighbours and .193 so, for nine .301 and .197. In three,
-threads that take one element wait for their divisions: 1024^3 take an H200 5.7 ms, and 2.6 so."""
+read than they win. Of 8192^2 floats an H100 takes .242 ms for four neighbours, and .193 so; for nine .301 and .197. In
+three, threads that take one element wait for their divisions: 1024^3 take an H200 5.7 ms, and 2.6 so."""
 COUNTS = {4: "four", 2: "two"}
 
 
