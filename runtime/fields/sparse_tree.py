@@ -37,7 +37,6 @@ from ...transpiler.ir.snodes import (
     pool_cell_bytes,
     shape_of,
 )
-from ...transpiler.ir.sparse import number_type
 from ...transpiler.ir.sparse_storage import (
     COUNTERS,
     FIRST_CELL,
@@ -53,6 +52,7 @@ from ...transpiler.ir.sparse_storage import (
     pieces_of,
     pool_words,
     pools_below,
+    row_major_type,
     sparse_below,
 )
 from ...transpiler.ir.types import Scalar, Tensor, i32, u8, u32
@@ -136,7 +136,7 @@ class SparseTree:
             listed = self.capacities[node]
             if node.kind == "dynamic":
                 listed = pieces_of(node) * (prod(shape_of(node.parent)) if node.parent is not None else 1)
-            self._make(node, "list", number_type(node), listed)
+            self._make(node, "list", row_major_type(node), listed)
 
     def _make_lists(self, node: Node) -> None:
         """Make what a loop that changes which cells of a node are active needs, unless it is there."""
@@ -144,7 +144,7 @@ class SparseTree:
             return
         if node.kind == "bitmasked":
             self._make(node, "pool", u32, len(COUNTERS))
-            self._make(node, "list", number_type(node), self._rows(node) * entries_per_cell(node))
+            self._make(node, "list", row_major_type(node), self._rows(node) * entries_per_cell(node))
         else:
             self._make(node, "ends", i32, prod(shape_of(node.parent)) if node.parent is not None else 1)
 
