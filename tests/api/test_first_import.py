@@ -72,7 +72,8 @@ assert not slow & (set(sys.modules) - before), slow & set(sys.modules)
 
 NOT_AT_START = (
     "concurrent.futures", "difflib", "fractions", "jinja2", "shlex", "vulkan",
-    "shadesmith.runtime.devices.vulkan.rounding", "shadesmith.transpiler.ir.statements",
+    "shadesmith.runtime.devices.vulkan.rounding", "shadesmith.runtime.fields.sparse_tree",
+    "shadesmith.runtime.launch.printing", "shadesmith.transpiler.ir.statements",
 )  # fmt: skip
 """Modules that a start without a kernel does not need."""
 
