@@ -12,13 +12,13 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import fields
-from difflib import get_close_matches
 from typing import Any
 
 from ..transpiler.ir.types import SCALARS, Scalar, f32, f64, i32, i64, u32
 from ..transpiler.lang.arch import Arch, cpu
 from ..transpiler.lazy_dataclasses import dataclass
 from ..transpiler.options import OFF_BY_DEFAULT, CompileOptions
+from .close_names import close_names
 from .loading import loader
 
 EFFECTIVE: dict[str, str] = {
@@ -264,7 +264,7 @@ def read_config(
     environment = os.environ if environment is None else environment
     unknown = [name for name in keywords if name not in OPTIONS]
     if unknown:
-        close = [found[0] for name in unknown if (found := get_close_matches(name, OPTIONS, 1))]
+        close = [found[0] for name in unknown if (found := close_names(name, OPTIONS))]
         hint = f". Hint: did you mean {', '.join(f'`{name}`' for name in close)}?" if close else ""
         raise KeyError(f"Unrecognized keyword argument(s) for ti.init: {', '.join(unknown)}{hint}")
     config, warnings = Config(), []
@@ -351,7 +351,7 @@ def _in_range(name: str, value: Any) -> Any:
 
 def _chosen(name: str, text: str) -> str:
     if name in CHOICES and text not in CHOICES[name]:
-        close = get_close_matches(text, [c for c in CHOICES[name] if isinstance(c, str)], 1) or [str(CHOICES[name][0])]
+        close = close_names(text, [c for c in CHOICES[name] if isinstance(c, str)]) or [str(CHOICES[name][0])]
         choices = ", ".join(map(repr, CHOICES[name]))
         raise ValueError(f"option `{name}` of ti.init is one of {choices}, and {text!r} was given. Hint: {close[0]!r}")
     return text

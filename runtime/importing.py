@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PUBLIC = f"{RUNTIME}.public"
 """The module with all names; it also lets the parts of the package find each other."""
 
-EARLY = tuple(f"runtime.devices.{path}" for path in ("forks", "vulkan.declarations", "vulkan.instance"))
+EARLY = tuple(f"runtime.devices.{path}" for path in ("cuda.opening", "forks", "vulkan.declarations", "vulkan.instance"))
 """Modules that open a device meanwhile, and rely on no other."""
 
 _public: Callable[[], ModuleType] = loader(".public", __package__)
@@ -131,6 +131,8 @@ class PathFinder:
         is_taichis = not rest.startswith(NOT_TAICHIS)
         if hasattr(sys.modules.get(PUBLIC), "_IS_COMPLETE"):
             return _taichis(fullname, rest) if is_taichis else None
+        if not is_taichis and not _loading.may_begin():
+            return None
         found = FilesFinder.find_spec(fullname, path)
         if found is None and is_taichis:
             loader = _AfterPublicNames(lambda: _taichis(fullname, rest), waits=True)

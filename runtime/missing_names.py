@@ -5,8 +5,8 @@ In: the name of a module and of an attribute. Out: the AttributeError to raise f
 
 from __future__ import annotations
 
-import dis
 import sys
+from opcode import opmap
 from types import FrameType
 
 from ..transpiler.errors import NotYetError, as_seen_by_user
@@ -42,6 +42,6 @@ def for_reader(error: Exception, reader: FrameType) -> Exception:
     That is an ImportError in `from module import name`, where Python replaces the message of an AttributeError.
     """
     code, at = reader.f_code.co_code, reader.f_lasti
-    if at >= 0 and code[at] == dis.opmap["IMPORT_FROM"]:
+    if at >= 0 and code[at] == opmap["IMPORT_FROM"]:
         return ImportError(str(error))
     return error

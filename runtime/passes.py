@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from hashlib import sha256
 from inspect import getclosurevars, isclass, isfunction, ismodule
 from types import CodeType
@@ -17,6 +16,7 @@ from typing import Any, Protocol
 
 from ..transpiler.errors import PACKAGE
 from ..transpiler.options import OFF_BY_DEFAULT, CompileOptions, OwnPass
+from .close_names import close_names
 from .loading import loader
 
 ABBREVIATIONS = {"cse": "common_subexpressions", "dce": "dead_code"}
@@ -80,7 +80,7 @@ def _checked(item: str, source: str) -> str:
 
 def _check_name(name: str, known: Sequence[str], source: str) -> None:
     if name not in known:
-        close = get_close_matches(name, known, 1)
+        close = close_names(name, known)
         hint = f"did you mean `{close[0]}`?" if close else "`print(ti.passes())` lists them"
         raise ValueError(f"{source}: there is no pass `{name}`. Hint: {hint}")
 

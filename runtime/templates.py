@@ -7,10 +7,10 @@ so part of every key.
 from __future__ import annotations
 
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 
 from ..transpiler.options import CompileOptions, OwnTemplate
+from .close_names import close_names
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 NOT_OF_KERNELS = ("report", "repro")
@@ -31,7 +31,7 @@ def with_templates(options: CompileOptions, folder: str) -> CompileOptions:
     for path in sorted(root.rglob("*.j2")):
         name = path.relative_to(root).as_posix()
         if name not in known and not _is_part(path, root):
-            close = get_close_matches(name, known, 1)
+            close = close_names(name, known)
             hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(known)}"
             raise ValueError(f"{path}: shadesmith has no template `{name}`. Hint: {hint}")
         found.append(OwnTemplate(name, _text(path), str(path)))

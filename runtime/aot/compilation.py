@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from hashlib import sha256
 from typing import Any
 
@@ -23,6 +22,7 @@ from ..arrays.ndarray import make_placeholder
 from ..arrays.texture import make_placeholder as make_texture_placeholder
 from ..cache import compiler
 from ..cache.compiler import Request
+from ..close_names import close_names
 from ..devices.target_tools import part_of
 from ..launch.derivatives import check_archivable
 from ..launch.kernel import BoundKernel, Kernel, as_bound_kernel
@@ -137,7 +137,7 @@ def _arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[Kernel, tuple[An
     names = [parameter.name for parameter in parameters]
     for name in values:
         if name not in names:
-            close = get_close_matches(name, names, 1)
+            close = close_names(name, names)
             hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(names) or 'none'}"
             raise TaichiRuntimeError(f"kernel `{own.definition.name}` has no parameter `{name}`", hint)
     found = [*bound]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, cast
 
 import numpy as np
@@ -24,6 +23,7 @@ from ...transpiler.ir.types import Struct, Tensor, element_of, u8
 from ..arrays.memory import Memory, ended_error
 from ..arrays.ndarray import array_in_memory
 from ..cache.compiler import COMPILING, specialize
+from ..close_names import close_names
 from ..launch.arguments.captured import TreePart
 from ..launch.arguments.keys import Keys
 from ..launch.instance import Instance, Launcher
@@ -117,7 +117,7 @@ class LoadedModule:
         kernels = self.__dict__.get("kernels", {})
         if name in kernels:
             return kernels[name]
-        close = get_close_matches(name, kernels, 1)
+        close = close_names(name, kernels)
         hint = f"did you mean `{close[0]}`?" if close else f"its kernels are {', '.join(kernels) or 'none'}"
         raise AttributeError(f"module {self.__dict__.get('title')} has no kernel `{name}`. Hint: {hint}")
 

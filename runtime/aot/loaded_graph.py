@@ -7,13 +7,13 @@ where all of its arrays are ours; with arrays of other libraries its kernels are
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, Protocol, cast
 
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.types import SCALARS, Tensor
 from ...transpiler.lang.textures import Format
 from ..arrays.dense_array import DenseArray
+from ..close_names import close_names
 from ..graph import Arg, ArgKind, Graph
 from ..graph.dispatch import Dispatch
 from ..launch.kernel import Kernel
@@ -93,7 +93,7 @@ class LoadedGraph:
         """
         for argument in self.arguments:
             if argument["name"] not in arguments:
-                close = get_close_matches(argument["name"], list(arguments), 1)
+                close = close_names(argument["name"], list(arguments))
                 meant = f"; `{close[0]}` was given, did you mean that?" if close else ""
                 raise TaichiRuntimeError(f"`{argument['name']}` is missing for graph `{self.name}`{meant}")
         if self._is_replayable and all(isinstance(arguments[name], DenseArray) for name in self._arrays):

@@ -31,7 +31,7 @@ from ...transpiler.ir.types import Scalar, Struct, Tensor, Type
 from ...transpiler.options import Capabilities, CompileOptions, OwnPass, OwnTemplate
 from ..arrays.memory import handle_of
 from ..arrays.split_memory import SplitMemory
-from ..fields.sparse_tree import AuxiliaryArray
+from ..fields.auxiliary_array import AuxiliaryArray
 from ..fields.tree_memory import PlacedMemory
 from ..launch.arguments.captured import captured_constants
 from . import translations

@@ -18,7 +18,7 @@ from ...transpiler.backend.module.read_module import read_module
 from ...transpiler.errors import NOWHERE
 from ...transpiler.ir.captured_constant import CapturedConstant
 from ...transpiler.ir.snodes import top_of
-from ..fields.sparse_tree import AuxiliaryArray
+from ..fields.auxiliary_array import AuxiliaryArray
 from ..store.entries import Entry
 from .describe_own import node_at, path_from_top
 from .fingerprint import Fingerprint

@@ -17,12 +17,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from ...transpiler.errors import ShadesmithWarning, TaichiCompilationError, TaichiRuntimeError, TaichiSyntaxError
 from ...transpiler.lang.arch import ARCHES, Arch, cpu
+from ..close_names import close_names
 from ..launch.kernel import Kernel
 from ..session import session as sessions
 from ..session.starting import init
@@ -111,7 +111,7 @@ def arch_of(options: argparse.Namespace) -> Arch | None:
     arch = ARCHES.get(options.arch)
     if arch is None or arch.target is None:
         names = [name for name, known in ARCHES.items() if known.target is not None]
-        close = get_close_matches(options.arch, names, 1)
+        close = close_names(options.arch, names)
         hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(names)}"
         raise CommandError(f"`--arch {options.arch}` is not a target of shadesmith", hint)
     return arch
@@ -307,7 +307,7 @@ def _only_kernel(path: Path) -> str:
 
 def _no_kernel(path: Path, name: str, known: list[str]) -> CommandError:
     known = list(dict.fromkeys([*known, *kernels_in(path)]))
-    close = get_close_matches(name, known, 1)
+    close = close_names(name, known)
     hint = f"did you mean `{close[0]}`?" if close else _kernels_hint(path)
     return CommandError(f"There is no kernel `{name}` in {path.name}", hint)
 

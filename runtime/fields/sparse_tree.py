@@ -37,7 +37,6 @@ from ...transpiler.ir.snodes import (
     pool_cell_bytes,
     shape_of,
 )
-from ...transpiler.ir.sparse import number_type
 from ...transpiler.ir.sparse_storage import (
     COUNTERS,
     FIRST_CELL,
@@ -53,39 +52,19 @@ from ...transpiler.ir.sparse_storage import (
     pieces_of,
     pool_words,
     pools_below,
+    row_major_type,
     sparse_below,
 )
 from ...transpiler.ir.types import Scalar, Tensor, i32, u8, u32
 from ..arrays.memory import MAX_ITEMS, Array, Memory
 from ..session.session import Session
+from .auxiliary_array import AuxiliaryArray
 from .sparse_field_memory import CellMemory
 
 MIN_CELLS = 1
 MAX_NUMBER = 2**62
 MAX_WASTED_BYTES = 1 << 20
 """Upper bound of the memory of a pool for wasted cells."""
-
-
-class AuxiliaryArray:
-    """An auxiliary array, or a range of one, for compiled kernels. shape: for the interpreter."""
-
-    __slots__ = ("_offset_bytes", "capacity", "memory", "shape", "tree")
-
-    def __init__(
-        self, tree: SparseTree, memory: Memory, offset_bytes: int = 0, shape: tuple[int, ...] = (), capacity: int = 0
-    ) -> None:
-        self.tree, self.memory, self._offset_bytes = tree, memory, offset_bytes
-        self.shape, self.capacity = shape, capacity
-
-    @property
-    def allocation(self) -> AuxiliaryArray:
-        """The array itself, which has an address."""
-        return self
-
-    @property
-    def address(self) -> int:
-        """Start address on the device."""
-        return self.memory.allocation.address + self._offset_bytes
 
 
 class SparseTree:
@@ -136,7 +115,7 @@ class SparseTree:
             listed = self.capacities[node]
             if node.kind == "dynamic":
                 listed = pieces_of(node) * (prod(shape_of(node.parent)) if node.parent is not None else 1)
-            self._make(node, "list", number_type(node), listed)
+            self._make(node, "list", row_major_type(node), listed)
 
     def _make_lists(self, node: Node) -> None:
         """Make what a loop that changes which cells of a node are active needs, unless it is there."""
@@ -144,7 +123,7 @@ class SparseTree:
             return
         if node.kind == "bitmasked":
             self._make(node, "pool", u32, len(COUNTERS))
-            self._make(node, "list", number_type(node), self._rows(node) * entries_per_cell(node))
+            self._make(node, "list", row_major_type(node), self._rows(node) * entries_per_cell(node))
         else:
             self._make(node, "ends", i32, prod(shape_of(node.parent)) if node.parent is not None else 1)
 
@@ -312,7 +291,11 @@ class SparseTree:
             return
         for place in places_of(node):
             if memory_of(place) is memory_of(node):
-                CellMemory(self, place).zero_all()
+                self.field_memory(place).zero_all()
+
+    def field_memory(self, place: Node) -> CellMemory:
+        """Return the memory of the field at a place node."""
+        return CellMemory(self, place)
 
     def fill_holes(self, node: Node) -> None:
         """Activate the missing chunks of lists up to their lengths."""

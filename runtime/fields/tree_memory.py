@@ -9,7 +9,7 @@ Nothing here keeps a tree alive: its fields share the ownership of its memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet, ref
 
 import numpy as np
@@ -31,10 +31,22 @@ from ...transpiler.ir.types import Struct, Tensor, Type, element_of, u8
 from ..arrays.dense_array import owner_name
 from ..arrays.memory import STALE, Array, Memory, bytes_of, check_count, ended_error
 from ..arrays.suballocation import SuballocatedMemory
+from ..loading import loader
 from ..session.allocation_handle import CLOSED
 from ..session.session import Session
-from .sparse_field_memory import CellMemory
-from .sparse_tree import AuxiliaryArray, SparseTree, describe
+from .auxiliary_array import AuxiliaryArray
+
+if TYPE_CHECKING:
+    from .sparse_tree import SparseTree
+
+    class _SparseModule(Protocol):
+        @property
+        def SparseTree(self) -> type[SparseTree]: ...  # noqa: N802
+
+        def describe(self, node: Node) -> str: ...
+
+
+_sparse: Callable[[], _SparseModule] = loader(".sparse_tree", __package__)
 
 SHOWN_FIELDS = 3
 """Number of fields that describe a tree in errors."""
@@ -111,8 +123,8 @@ class TreeMemory:
         if self._memory is not None:
             return
         if is_sparse_tree(self.top):
-            tree = SparseTree(self.session, self.top, self._owner(), self.dependents)
-            self._assign(tree, {place: CellMemory(tree, place) for place in places_of(self.top)})
+            tree = _sparse().SparseTree(self.session, self.top, self._owner(), self.dependents)
+            self._assign(tree, {place: tree.field_memory(place) for place in places_of(self.top)})
             return
         places = list(places_of(self.top))
         limit = self.session.device.index_limit
@@ -143,9 +155,9 @@ class TreeMemory:
         """Return the memory of a sparse tree. Raises: TaichiRuntimeError if none of the fields that own it is alive."""
         self.allocate()
         tree = self._memory() if self._memory is not None else None
-        if not isinstance(tree, SparseTree):
+        if not isinstance(tree, _sparse().SparseTree):
             raise TaichiRuntimeError(
-                f"the fields below `{describe(self.top)}` are gone, and its memory with them",
+                f"the fields below `{_sparse().describe(self.top)}` are gone, and its memory with them",
                 "keep the fields as long as the nodes are used",
             )
         return tree

@@ -6,7 +6,6 @@ placeholder value to compile kernels with; a check of the values of a run.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from enum import Enum
 from numbers import Integral, Real
 from typing import Any
@@ -23,6 +22,7 @@ from ..arrays.dense_array import DenseArray
 from ..arrays.ndarray import make_placeholder
 from ..arrays.texture import Texture
 from ..arrays.texture import make_placeholder as make_texture_placeholder
+from ..close_names import close_names
 from ..launch.arguments.packing import flatten
 from ..session import session as sessions
 from ..session.tracebacks import hides_own_frames
@@ -221,7 +221,7 @@ def _by_name(tag: ArgKind, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dic
     given = dict(zip(known, args, strict=False))
     for name, value in kwargs.items():
         if name not in known:
-            close = get_close_matches(name, known, 1)
+            close = close_names(name, known)
             raise TaichiRuntimeError(
                 f"Invalid argument: {name}, {allowed}" + (f". Did you mean `{close[0]}`?" if close else "")
             )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError
+from ..close_names import close_names
 from ..launch.arguments.owners import other_session
 from ..launch.kernel import Kernel
 from ..locks import new_lock
@@ -166,7 +166,7 @@ class Graph:
             )
         for name in self.arguments:
             if name not in args:
-                close = get_close_matches(name, [key for key in args if isinstance(key, str)], 1)
+                close = close_names(name, [key for key in args if isinstance(key, str)])
                 meant = f"; `{close[0]}` was given, did you mean that?" if close else ""
                 raise TaichiRuntimeError(f"Missing runtime value for graph argument `{name}`{meant}")
 

@@ -20,7 +20,7 @@ from ..arrays.interop import check_argument, checked_address, cupy_address, grad
 from ..arrays.memory import handle_of
 from ..arrays.staging import StagedArguments, stage_arguments
 from ..devices.device import GpuDevice
-from ..fields.sparse_tree import AuxiliaryArray
+from ..fields.auxiliary_array import AuxiliaryArray
 from ..fields.tree_memory import depend_on_tree
 from ..loading import loader
 from ..locks import new_lock
@@ -34,13 +34,18 @@ from .arguments.owners import check_captured
 from .arguments.packing import fits_struct, fitted, flatten, flatten_struct, is_number
 from .arguments.results import Results
 from .launcher import LaunchHooks, Packed, make_launcher, make_packer
-from .printing import Reports
 from .stale_globals import watch
 
 if TYPE_CHECKING:
     from ...transpiler.backend.module.compilation import Compilation
     from ...transpiler.backend.module.interface import BackendModule
+    from .printing import Reports
 
+    class _Printing(Protocol):
+        def Reports(self, session: Session, module: BackendModule, arguments: Any) -> Reports: ...  # noqa: N802
+
+
+_printing: Callable[[], _Printing] = loader(".printing", __package__)
 _times = loader(".launch_times", __package__)
 _watchdog = loader(".watchdog", __package__)
 
@@ -206,7 +211,7 @@ class Instance:
         has_macros = any(site["kind"] == "macro" for site in interface.reports)  # whose source has the address
         if not has_macros and not any(member.source == ("report",) for member in interface.members):
             return None
-        return Reports(self.session, self.module, self.program.arguments)
+        return _printing().Reports(self.session, self.module, self.program.arguments)
 
     def _constants(self, fields: Sequence[Any]) -> Constants:
         constants = captured_constants(self.module.interface, fields, self.module.kernel)

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 from ...transpiler.errors import TaichiRuntimeError
 from ..arrays.memory import Array
 from ..events import CALL_OBSERVERS
-from ..fields.sparse_tree import AuxiliaryArray
+from ..fields.auxiliary_array import AuxiliaryArray
 from ..launch.instance import LAUNCH_OBSERVERS, Instance
 from ..launch.kernel import Kernel
 from ..locks import new_lock

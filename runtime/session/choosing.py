@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.lang import arch as arches
 from ...transpiler.lang.arch import ARCHES, Arch
+from ..close_names import close_names
 from ..config import Config
 from ..devices.device import Device
 from ..devices.target_tools import TARGETS, tools_of
@@ -55,7 +55,7 @@ def _archs_of(arch: Arch | Sequence[Arch] | str | None) -> tuple[Arch, ...]:
         if arch == "gpu":
             return tuple(arches.gpu)
         if arch not in ARCHES:
-            close = get_close_matches(arch, ["gpu", *ARCHES], 1)
+            close = close_names(arch, ["gpu", *ARCHES])
             meant = f"did you mean `{close[0]}`? " if close else ""
             raise TaichiRuntimeError(f"Arch={arch} is not known", f"{meant}Known are: gpu, {', '.join(ARCHES)}")
         return (ARCHES[arch],)

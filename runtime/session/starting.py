@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...transpiler.errors import TaichiRuntimeError, as_seen_by_user
 from ...transpiler.lang.arch import Arch, cuda, vulkan
-from ..devices.cuda import opening as on_cuda
 from ..devices.vulkan import opening as on_vulkan
 from ..loading import loader
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from ..config import Config
+    from ..devices.cuda.opening import Opening
     from ..store.stats import Event
 
     class _SessionModule(Protocol):
@@ -35,7 +35,13 @@ if TYPE_CHECKING:
             options: dict[str, Any],
         ) -> Config | None: ...
 
+    class _CudaModule(Protocol):
+        def begin(self, number: int) -> Opening: ...
 
+        def gpu_number(self, environment: Mapping[str, str]) -> int: ...
+
+
+_cuda: Callable[[], _CudaModule] = loader("..devices.cuda.opening", __package__)
 _session: Callable[[], _SessionModule] = loader(".session", __package__)
 
 BEFORE: list[Callable[[], object]] = []
@@ -99,6 +105,7 @@ def _begin(arch: Arch | Sequence[Arch] | str | None, device: int | str | None) -
     if first in (cuda, cuda.name, "gpu") and os.environ.get("TI_ENABLE_CUDA") != "0":
         if importlib.util.find_spec("cupy_backends") is None:  # another device is opened, or none
             return None
+        on_cuda = _cuda()
         return on_cuda.begin(on_cuda.gpu_number(os.environ) if device is None else device).wait
     if wanted in (vulkan, vulkan.name) and os.environ.get("TI_ENABLE_VULKAN") != "0":
         on_vulkan.begin(device)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import sysconfig
 from collections.abc import Mapping
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
 
-from ..loading import SameModule
+from ..loading import SameModule, loader
+
+_sysconfig = loader("sysconfig", None)
 
 NAME = "taichi"
 PACKAGE = __name__.split(".")[0]
@@ -69,7 +70,7 @@ def environment(present: Mapping[str, str]) -> dict[str, str]:
     """Return what an environment must have so that `import taichi` means shadesmith in Python processes."""
     paths = [str(FOLDER)]
     package = Path(__file__).resolve().parents[2]
-    installed = {Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib")}
+    installed = {Path(_sysconfig().get_path(name)).resolve() for name in ("purelib", "platlib")}
     if package.name == PACKAGE and package.parent not in installed:
         paths.append(str(package.parent))  # found otherwise only from some working directories
     others = [path for path in present.get("PYTHONPATH", "").split(os.pathsep) if path and path not in paths]

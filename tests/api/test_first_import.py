@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import pickle
 import subprocess
@@ -54,6 +55,55 @@ except AttributeError as error:
     assert str(error) == "module 'shadesmith' has no attribute 'no_such_name'", error
 """
     run(source + COPIES)
+
+
+def test_a_driver_begins_before_slow_modules_are_imported() -> None:
+    """`dataclasses` and what it needs take half of the time of `import shadesmith`, and `ctypes` a tenth."""
+    source = """
+import sys
+before = set(sys.modules)
+import shadesmith as ti
+import shadesmith.runtime.devices.vulkan.instance, shadesmith.runtime.devices.vulkan.declarations
+slow = {"ctypes", "dataclasses", "inspect", "platform", "dis", "logging", "shadesmith.runtime.public"}
+assert not slow & (set(sys.modules) - before), slow & set(sys.modules)
+"""
+    run(source)
+
+
+NOT_AT_START = (
+    "concurrent.futures", "difflib", "fractions", "jinja2", "shlex", "vulkan",
+    "shadesmith.runtime.devices.vulkan.rounding", "shadesmith.runtime.fields.sparse_tree",
+    "shadesmith.runtime.launch.printing", "shadesmith.transpiler.ir.statements",
+)  # fmt: skip
+"""Modules that a start without a kernel does not need."""
+
+
+@pytest.mark.parametrize("arch", ["cpu", "vulkan"])
+def test_a_session_imports_nothing_that_only_kernels_need(arch: str) -> None:
+    source = """
+import sys
+before = set(sys.modules)
+import shadesmith as ti
+from shadesmith.runtime.targets import preloading
+preloading._threads.append(None)  # it is another thread that loads what kernels need
+ti.init(arch=sys.argv[1], log_level="error")
+print(*set(sys.modules) - before)
+"""
+    found = run(source, arch).split()
+    assert "shadesmith.runtime.session.session" in found
+    assert not {name for name in found if name in NOT_AT_START}
+
+
+def test_constants_are_the_same_objects_in_copies() -> None:
+    constants = [*ti.gpu, ti.cpu, ti.cc, ti.python, ti.extension.sparse]
+    for same in (
+        copy.deepcopy(constants),
+        pickle.loads(pickle.dumps(constants)),
+        pickle.loads(pickle.dumps(constants, 2)),
+    ):
+        assert all(one is other for one, other in zip(constants, same, strict=True))
+    with pytest.raises(AttributeError, match="cannot assign to field 'name'"):
+        ti.cuda.name = "x"  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
@@ -136,11 +186,12 @@ def test_a_pickle_may_come_first() -> None:
 
 
 def test_the_gpu_that_is_opened_early_is_the_one_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    from shadesmith.runtime.devices.cuda import opening
     from shadesmith.runtime.session import starting
 
     begun: list[int] = []
     vulkan: list[int | None] = []
-    monkeypatch.setattr(starting.on_cuda, "begin", lambda number: begun.append(number) or SimpleNamespace(wait=None))
+    monkeypatch.setattr(opening, "begin", lambda number: begun.append(number) or SimpleNamespace(wait=None))
     monkeypatch.setattr(starting.on_vulkan, "begin", vulkan.append)
     monkeypatch.setattr(starting.importlib.util, "find_spec", lambda name: name)
     for name in (

@@ -65,6 +65,7 @@ transpiler/derivative_accesses
 transpiler/pipeline
 transpiler
 runtime/loading
+runtime/close_names
 runtime/viewed
 runtime/locks
 runtime/events

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 from ..lazy_dataclasses import dataclass
 from .nodes import Effect, Statement, operands, walk
 from .snodes import Node, places_of, pool_above, pool_cell_bytes, shape_of, sparse_above, top_of
-from .sparse_storage import COUNTERS, max_cells, needed_indices, word_of
+from .sparse_storage import COUNTERS, max_cells, needed_indices, row_major_type, word_of
 from .statements import Array, GlobalPtr, RangeFor
-from .types import Scalar, i32, i64, u32
+from .types import i32, u32
 
 if TYPE_CHECKING:
     from .tasks import Kernel
@@ -289,18 +288,13 @@ def _unique(kernel: Kernel, name: str) -> str:
     return unique
 
 
-def number_type(node: Node) -> Scalar:
-    """Return the type of row-major numbers of cells, active or not."""
-    return i32 if prod(shape_of(node)) < 2**31 else i64
-
-
 def sparse_array(kernel: Kernel, node: Node, role: str) -> Array:
     """Return the kernel's array of `node` with a role; it is added if the kernel has none yet."""
     for array in kernel.arrays:
         if array.node is node and array.role == role:
             return array
     name = node_name(kernel, node)
-    ndim, element = {"words": (2, word_of(node)), "list": (1, number_type(node)), "ends": (1, i32)}.get(
+    ndim, element = {"words": (2, word_of(node)), "list": (1, row_major_type(node)), "ends": (1, i32)}.get(
         role, (0 if role in COUNTERS else 1, u32)
     )
     array = Array(_unique(kernel, f"{name}_{role}"), element, ndim, len(kernel.arrays), role=role, node=node)

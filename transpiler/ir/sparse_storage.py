@@ -40,7 +40,7 @@ from .snodes import (
     shape_of,
     sparse_above,
 )
-from .types import Scalar, u8, u16, u32
+from .types import Scalar, i32, i64, u8, u16, u32
 
 ACTIVATING, SPARE, FIRST_CELL = 1, 2, 3
 """Reserved numbers of pool cells, and the first that is allocated: see above, and templates/*/lib/sparse.*."""
@@ -58,6 +58,11 @@ POOL_IS_FULL, LIST_IS_FULL = 1, 2
 def number_type(node: Node) -> Scalar | None:
     """Return the type of the value of `Activate`: None if cells of `node` are in no pool."""
     return u32 if node.has_pool or pool_above(node) is not None else None
+
+
+def row_major_type(node: Node) -> Scalar:
+    """Return the type of row-major numbers of cells, active or not."""
+    return i32 if prod(shape_of(node)) < 2**31 else i64
 
 
 def entries_per_cell(node: Node) -> int:

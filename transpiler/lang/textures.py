@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
 from ..errors import TaichiCompilationError, as_seen_by_user
 from ..ir.textures import FORMATS, TexelFormat, format_of
 from ..ir.types import Scalar, f32
+from ..lazy_dataclasses import dataclass
 from .hooks import scalar_of
 
 VALUES = {"unknown": 0} | {row.name: row.number for row in FORMATS.values()}
@@ -63,11 +63,12 @@ class TextureType:
 
     num_dimensions: int
 
-    def __post_init__(self) -> None:
-        _check_axes(self.num_dimensions)
+    def __init__(self, num_dimensions: int) -> None:  # here, since `inspect.signature` is to find the parameters
+        _check_axes(num_dimensions)
+        object.__setattr__(self, "num_dimensions", num_dimensions)
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True)
 class RWTextureType:
     """Annotation of a texture whose texels are loaded and stored, in the format `fmt`.
 

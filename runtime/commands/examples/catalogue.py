@@ -7,10 +7,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 from ....transpiler.errors import PACKAGE
+from ...close_names import close_names
 from ..screen import CommandError
 
 FOLDER = Path(__file__).resolve().parents[3] / "examples"
@@ -33,7 +33,7 @@ def find(name: str, known: dict[str, Path]) -> Path:
     """Return a program. Raises: CommandError with the closest name."""
     if name.removesuffix(".py") in known:
         return known[name.removesuffix(".py")]
-    close = get_close_matches(name, known, 1)
+    close = close_names(name, known)
     hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(known)}"
     raise CommandError(f"There is no example `{name}`", hint)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
-import shlex
 from _ctypes import dlclose, dlopen, dlsym
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -39,6 +38,8 @@ if TYPE_CHECKING:
 
         def temporary_folder(self) -> str: ...
 
+
+_shlex = loader("shlex", None)
 
 CANDIDATES = ("gcc", "cc", "clang")
 
@@ -249,7 +250,7 @@ def find_compiler() -> HostCompiler:
     Raises: TaichiRuntimeError that says how to install one.
     """
     wanted = os.environ.get("CC", "").strip()
-    command = [wanted] if find_program(wanted) else shlex.split(wanted)  # a path may contain spaces
+    command = [wanted] if not wanted or find_program(wanted) else _shlex().split(wanted)  # a path may contain spaces
     names = (command,) if wanted else tuple([name] for name in CANDIDATES)
     for name, *arguments in names:
         path = find_program(name)

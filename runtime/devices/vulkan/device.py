@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.errors import TaichiRuntimeError
+from ...loading import loader
 from ...store.compiler_files import find_program
 from ...store.store import Store
 from ..device import Allocation, Launch
@@ -36,13 +37,27 @@ from .instance import (
     version_text,
 )
 from .labels import Labels
-from .lavapipe.faults import ShaderFaults
-from .lavapipe.limits import LoopLimits
 from .memory import Memory, VulkanAllocation, local_bytes
 from .program import Builder, VulkanProgram
 from .queue import Queue
 from .recording import VulkanRecording
 from .timer import make_timer
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from .lavapipe.faults import ShaderFaults
+    from .lavapipe.limits import LoopLimits
+
+    class _FaultsModule(Protocol):
+        def ShaderFaults(self, store: Store | None) -> ShaderFaults: ...  # noqa: N802
+
+    class _LimitsModule(Protocol):
+        def LoopLimits(self, api: Api, device: Any, prepare: Callable[[], None]) -> LoopLimits: ...  # noqa: N802
+
+
+_faults: Callable[[], _FaultsModule] = loader(".lavapipe.faults", __package__)
+_limits: Callable[[], _LimitsModule] = loader(".lavapipe.limits", __package__)
 
 DRIVER_FOLDERS = ("/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d")
 
@@ -118,8 +133,8 @@ class VulkanDevice:
         self._glslang.prepare()
 
     def _loop_limits(self) -> LoopLimits:
-        faults = ShaderFaults(self.store)
-        limits = LoopLimits(self._api, self._handle, faults.prepare)
+        faults = _faults().ShaderFaults(self.store)
+        limits = _limits().LoopLimits(self._api, self._handle, faults.prepare)
         self._closing.callback(limits.close)
         limits.open(self._memory)
 
@@ -149,7 +164,7 @@ class VulkanDevice:
     @property
     def index(self) -> int:
         """Its number in the driver's list."""
-        return self.adapter.index
+        return self.adapter.number
 
     @property
     def title(self) -> str:
@@ -344,7 +359,7 @@ def list_devices() -> list[tuple[str, int | None]]:
         instance = resident or Instance(api, validation=False)
     except TaichiRuntimeError:
         return []
-    adapters = {adapter.index: adapter for adapter in instance.adapters() if not adapter.lacks()}
+    adapters = {adapter.number: adapter for adapter in instance.adapters() if not adapter.lacks()}
     found: list[tuple[str, int | None]] = [("", None)] * (max(adapters, default=-1) + 1)
     for index, adapter in adapters.items():
         found[index] = adapter.name, local_bytes(api, adapter.handle)
@@ -366,7 +381,7 @@ def diagnose() -> list[str]:
         adapters = instance.adapters()
         lines += [f"device {adapter.describe()}" for adapter in adapters]
         lines += [
-            f"device {adapter.index} lacks {', '.join(adapter.lacks())}" for adapter in adapters if adapter.lacks()
+            f"device {adapter.number} lacks {', '.join(adapter.lacks())}" for adapter in adapters if adapter.lacks()
         ]
         if not adapters:
             lines.append("no Vulkan 1.2 device: apt-get install mesa-vulkan-drivers")

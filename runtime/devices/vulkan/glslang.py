@@ -27,7 +27,6 @@ from ...store.binaries import Request, find_or_make
 from ...store.compiler_files import file_identity, find_program
 from ...store.stats import COUNTS
 from ...store.store import Store
-from .rounding import rounded_as_written
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -38,6 +37,11 @@ if TYPE_CHECKING:
         def run_tool(self, command: list[str], text: bytes, time_limit_seconds: float) -> tuple[int, bytes, bytes]: ...
 
         def WaitingTool(self, command: list[str], text: Callable[[str], bytes]) -> _Waiting: ...
+
+    class _Rounding(Protocol):
+        """The function of `rounding` that is used, for `fast_math=False`."""
+
+        def rounded_as_written(self, code: bytes) -> bytes: ...
 
     class _Waiting(Protocol):
         """The functions of `tool_process.WaitingTool`."""
@@ -225,7 +229,7 @@ class Glslang:
         if module is None:
             module = self._by_new_process(file, kernel, path, flags)
         if is_exact:
-            module = rounded_as_written(module)
+            module = _rounding().rounded_as_written(module)
         if self._validate:
             self._check(module, file, kernel)
         return module
@@ -297,6 +301,7 @@ def identity() -> str:
 
 
 _process: Callable[[], _Process] = loader("..tool_process", __package__)
+_rounding: Callable[[], _Rounding] = loader(".rounding", __package__)
 """The module that starts processes, loaded on first use."""
 
 

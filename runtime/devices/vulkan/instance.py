@@ -11,16 +11,24 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ....transpiler.errors import TaichiRuntimeError, warn_user
-from ....transpiler.lazy_dataclasses import dataclass
-from ..forks import end_children_at_once
+from ...loading import loader
 from .declarations import Declarations, load_declarations
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class _Forks(Protocol):
+        def end_children_at_once(self) -> None: ...
+
+
+_forks: Callable[[], _Forks] = loader("..forks", __package__)
 
 INSTALL_HINT = "apt-get install libvulkan1 mesa-vulkan-drivers glslang-tools"
 VALIDATION_LAYER = "VK_LAYER_KHRONOS_validation"
@@ -231,7 +239,7 @@ class Instance:
                 f"no Vulkan driver could be started ({api.code_name(code)}). Install one: {INSTALL_HINT}"
             )
         self.handle = out[0]
-        end_children_at_once()
+        _forks().end_children_at_once()
         if messenger is not None:
             try:
                 self._start_messenger(messenger)
@@ -280,7 +288,7 @@ class Instance:
             return self._adapters
         api = self.api
         handles = api.enumerate("VkPhysicalDevice", api.lib.vkEnumeratePhysicalDevices, self.handle)
-        read = (read_adapter(api, index, handle) for index, handle in enumerate(handles))
+        read = (read_adapter(api, number, handle) for number, handle in enumerate(handles))
         self._adapters = [adapter for adapter in read if adapter is not None]
         return self._adapters
 
@@ -320,18 +328,17 @@ def resident_instance(api: Api) -> Instance | None:
     return _resident[1] if _resident[0] == key else None
 
 
-@dataclass(frozen=True, slots=True)
-class Adapter:
+class Adapter(NamedTuple):
     """A physical device.
 
     kind: one of `DEVICE_TYPES`.
-    index: in the driver's list.
+    number: its index in the driver's list.
     features: the supported ones of `FEATURES` and `CORE_FEATURES`.
     queue_family: a queue family with compute.
     float_controls: as in `Capabilities`.
     """
 
-    index: int
+    number: int
     handle: Any
     name: str
     kind: str
@@ -370,7 +377,7 @@ class Adapter:
 
     def describe(self) -> str:
         """Return a one-line description."""
-        return f"{self.index}: {self.name} ({self.kind}, Vulkan {version_text(self.api_version)}, {self.driver})"
+        return f"{self.number}: {self.name} ({self.kind}, Vulkan {version_text(self.api_version)}, {self.driver})"
 
 
 def version_text(version: int) -> str:
@@ -390,7 +397,7 @@ def layer_names(api: Api) -> list[str]:
     return [api.ffi.string(layer.layerName).decode(errors="replace") for layer in layers]
 
 
-def read_adapter(api: Api, index: int, handle: Any) -> Adapter | None:
+def read_adapter(api: Api, number: int, handle: Any) -> Adapter | None:
     """Query a physical device; return None if it is older than Vulkan 1.2 or lacks compute."""
     ffi, lib = api.ffi, api.lib
     plain = ffi.new("VkPhysicalDeviceProperties*")
@@ -407,7 +414,7 @@ def read_adapter(api: Api, index: int, handle: Any) -> Adapter | None:
     extensions = frozenset(ffi.string(item.extensionName).decode() for item in listed)
     features = _present_features(api, handle, extensions)
     return Adapter(
-        index=index,
+        number=number,
         handle=handle,
         name=ffi.string(plain.deviceName).decode(errors="replace"),
         kind=DEVICE_TYPES[plain.deviceType] if plain.deviceType < len(DEVICE_TYPES) else "other",
@@ -499,12 +506,12 @@ def choose_adapter(adapters: Sequence[Adapter], preference: int | str | None, al
     if not able:
         kind = "Vulkan 1.2" if allow_software else "hardware Vulkan 1.2"
         raise TaichiRuntimeError(f"no {kind} device was found. {_listed(adapters)}Install a driver: {INSTALL_HINT}")
-    return min(able, key=lambda adapter: (PREFERENCE.index(adapter.kind), adapter.index))
+    return min(able, key=lambda adapter: (PREFERENCE.index(adapter.kind), adapter.number))
 
 
 def _preferred(adapters: Sequence[Adapter], preference: str) -> Adapter:
     for adapter in adapters:
-        if preference == str(adapter.index) or (
+        if preference == str(adapter.number) or (
             not preference.isdigit() and preference.lower() in adapter.name.lower()
         ):
             if adapter.lacks():

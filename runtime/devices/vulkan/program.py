@@ -9,16 +9,16 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Sequence
-from concurrent import futures
 from copy import copy
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, finalize, proxy, ref
 
 from ....transpiler.backend.module.interface import BackendModule, TaskSource
 from ....transpiler.backend.module.one_file import task_sources
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError, UnsupportedError
+from ...loading import loader
 from ...store.store import Store
 from ..device import only
 from ..stored_sources import store_sources
@@ -27,12 +27,23 @@ from .glslang import Glslang
 from .images import DescriptorSets, VulkanTexture
 from .instance import Adapter, Api
 from .labels import Labels
-from .lavapipe.limits import LoopLimits
 from .memory import Memory
 from .queue import Queue
 from .repeats import Page, Repeats
 from .statistics import read_statistics
 from .submitting import STRIDED_GROUPS, PushedArguments, Submit, TaskPipeline, make_submitter
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+    from typing import Protocol
+
+    from .lavapipe.limits import LoopLimits
+
+    class _Futures(Protocol):
+        def ThreadPoolExecutor(self, max_workers: int) -> ThreadPoolExecutor: ...  # noqa: N802
+
+
+_futures: Callable[[], _Futures] = loader("concurrent.futures", None)
 
 STRIDED_THREADS = 1 << 20
 """Threads of a grid-stride loop on a GPU: a few times the number that a large GPU runs at once."""
@@ -170,7 +181,7 @@ class Builder:
         workers = min(len(module.files), (os.cpu_count() or 1))
         if workers <= 1:
             return [self._glslang.compile(file, module.kernel, paths.get(file.name), store) for file in module.files]
-        with futures.ThreadPoolExecutor(workers) as pool:
+        with _futures().ThreadPoolExecutor(workers) as pool:
             compile = self._glslang.compile
             return list(pool.map(lambda file: compile(file, module.kernel, paths.get(file.name), store), module.files))
 

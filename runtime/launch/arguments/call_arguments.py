@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from ....transpiler.errors import TaichiSyntaxError
 from ....transpiler.frontend.source.definition import KernelDefinition
 from ....transpiler.lang.annotations import is_template
+from ...close_names import close_names
 from .packs import unpacker
 
 NO_NAMES: Mapping[str, Any] = {}
@@ -33,7 +33,7 @@ class CallArguments:
         for name in kwargs:
             if name not in names:
                 message = f"Unexpected argument `{name}` of kernel `{definition.name}`"
-                close = get_close_matches(name, names, 1)
+                close = close_names(name, names)
                 raise self._misuse(f"{message}, did you mean `{close[0]}`?" if close else message)
             if name in names[: len(args)]:
                 raise self._misuse(f"Multiple values for argument `{name}` of kernel `{definition.name}`")

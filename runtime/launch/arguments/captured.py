@@ -10,7 +10,7 @@ from typing import Any
 
 from ....transpiler.backend.module.interface import Interface
 from ....transpiler.errors import TaichiRuntimeError
-from ...fields.sparse_tree import AuxiliaryArray
+from ...fields.auxiliary_array import AuxiliaryArray
 
 Constants = dict[tuple[Any, ...], int]
 

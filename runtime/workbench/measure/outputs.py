@@ -20,8 +20,9 @@ from ....transpiler.ir.snodes import Node, index_components_of, places_of, shape
 from ....transpiler.ir.types import NUMPY, SCALAR_OF_NUMPY, Struct, Tensor, Type, element_of
 from ...arrays.foreign import dense_strides
 from ...arrays.memory import STALE, Array
+from ...fields.auxiliary_array import AuxiliaryArray
 from ...fields.sparse_field_memory import CellMemory
-from ...fields.sparse_tree import AuxiliaryArray, SparseTree
+from ...fields.sparse_tree import SparseTree
 from ...launch.printing import Reports
 from .replicas import Recording, Region
 from .values import RESULT, Values
@@ -239,9 +240,8 @@ class Outputs:
 
 def tree_of(owner: Any) -> SparseTree | None:
     """Return the sparse tree of an array of a kernel, None if it is in none."""
-    if isinstance(owner, AuxiliaryArray):
-        return owner.tree
-    tree = getattr(getattr(owner, "memory", None), "tree", None)
+    holder = owner if isinstance(owner, AuxiliaryArray) else getattr(owner, "memory", None)
+    tree = getattr(holder, "tree", None)
     return tree if isinstance(tree, SparseTree) else None
 
 

@@ -10,7 +10,6 @@ import shutil
 import struct
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -451,7 +450,7 @@ def test_large_work_is_collected_while_the_device_is_busy(
 
 def test_an_error_says_what_a_device_lacks(device: VulkanDevice, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SHADESMITH_DEVICE", raising=False)
-    poor = replace(device.adapter, features=device.adapter.features - {"bufferDeviceAddress"})
+    poor = device.adapter._replace(features=device.adapter.features - {"bufferDeviceAddress"})
     with pytest.raises(TaichiRuntimeError, match=r"There is .*, which lacks bufferDeviceAddress\. Install"):
         choose_adapter([poor], None, True)
     monkeypatch.setenv("ENABLE_VULKAN_RENDERDOC_CAPTURE", "1")

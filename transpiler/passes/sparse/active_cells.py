@@ -32,10 +32,9 @@ from ...ir.sparse import (
     Length,
     PoolCount,
     node_name,
-    number_type,
     sparse_array,
 )
-from ...ir.sparse_storage import PIECE, pieces_of, pools_below
+from ...ir.sparse_storage import PIECE, pieces_of, pools_below, row_major_type
 from ...ir.statements import AtomicOp, GlobalPtr, GlobalStore, If, LoopIndex, RangeFor, StructFor, base_pointer
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32, u1, u32
@@ -252,7 +251,7 @@ class _Listing:
             indices = _named(cell_loop.indices(builder), node)
             then = Block()
             with builder.into(then):
-                self._append(node, _row_major(builder, indices, shape_of(node), number_type(node)))
+                self._append(node, _row_major(builder, indices, shape_of(node), row_major_type(node)))
             builder.add(If(is_active(builder, node, indices), then))
         builder.add(cell_loop.loop)
 
