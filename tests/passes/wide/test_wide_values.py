@@ -129,6 +129,38 @@ def test_sums_up_to_the_end_do_not_wrap() -> None:
     assert "mod_near_i32(j + 4, args.x_n1)" in source and "max(jj - 1, 0)" in source and "unsigned(j" not in source
 
 
+CONDITIONS = {
+    "j % 2 < 1": lambda j, x: j % 2 < 1,
+    "abs(j - 3) <= 1": lambda j, x: abs(j - 3) <= 1,
+    "(i + j) % 2 < 1 and j > 2": lambda j, x: ((np.arange(len(x))[:, None] + j) % 2 < 1) & (j > 2),
+    "ti.floor(x[i, j]) < 0": lambda j, x: x < 0,
+    "(x[i, j] if j > 2 else -x[i, j]) < 0": lambda j, x: np.where(j > 2, x, -x) < 0,
+}
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_conditions_on_what_each_iteration_computes(target: str, condition: str, tmp_path) -> None:
+    """No outcome for the first of the iterations, or for the last, is that of the others."""
+    path = tmp_path / "conditions.py"
+    path.write_text(
+        "import shadesmith as ti\n"
+        "def of_fields(x, y):\n"
+        "    @ti.kernel\n"
+        "    def run():\n"
+        "        for i, j in x:\n"
+        f"            if {condition}:\n"
+        "                y[i, j] = x[i, j] * 2\n"
+        "    return run\n"
+    )
+    names: dict = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
+    x, y = ti.field(ti.f32, (3, 16)), ti.field(ti.f32, (3, 16))
+    x.from_numpy(some(3, 16))
+    names["of_fields"](x, y)()
+    expected = np.where(CONDITIONS[condition](np.arange(16), some(3, 16)), 2 * some(3, 16), 0)
+    np.testing.assert_array_equal(y.to_numpy(), expected)
+
+
 # --- values of each iteration -----------------------------------------------------------------------------------------
 
 

@@ -179,7 +179,8 @@ def _is_test(statement: Statement, plan: Plan) -> bool:
     """Return whether a part of the condition can be asked for several iterations at once."""
     assert isinstance(statement, Operation)
     along = [operand for operand in statement.operands if operand in plan.shifts]
-    return len(along) < 2 and not any(operand in plan.wide for operand in statement.operands)
+    own = plan.wide | plan.by_lane | plan.by_index
+    return len(along) < 2 and not any(operand in own for operand in statement.operands)
 
 
 # --- statements -------------------------------------------------------------------------------------------------------
