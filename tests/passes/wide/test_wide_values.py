@@ -426,3 +426,24 @@ def test_game_of_life(target: str) -> None:
     source = step.source(arch=ti.cuda)
     assert "ivec4 cells_row = cells4(mod_near_i32(i + p, n), j)" in source
     assert "alive.w == 3 || (alive.w == 2 && cells_ij.w == 1) ? 1 : 0" in source
+
+
+def test_what_all_iterations_share_is_computed_after_its_loads(target: str) -> None:
+    """A sum of what is loaded moves in front of the wide iteration with its load, unless something is stored before."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR, enable_fallback=False, offline_cache=False, debug=True)
+    x, y, z, factor = ti.field(ti.f32, (4, 8)), ti.field(ti.f32, (4, 8)), ti.field(ti.f32, (4, 8)), ti.field(ti.f32, 2)
+
+    @ti.kernel
+    def run():
+        for i, j in x:
+            t = factor[0] * 2 + 1
+            y[i, j] = x[i, j] * t + t
+            s = (factor[1] if t > 3 else factor[0]) - 1
+            z[i, j] = x[i, j] + s
+
+    x.from_numpy(some(4, 8))
+    factor.from_numpy(np.array([3, 5], np.float32))
+    run()
+    np.testing.assert_array_equal(y.to_numpy(), some(4, 8) * 7 + 7)
+    np.testing.assert_array_equal(z.to_numpy(), some(4, 8) + 4)
+    assert is_wide(run)

@@ -90,9 +90,9 @@ class Plan:
     mask: Node | None = None
 
     def is_uniform(self, statement: Statement) -> bool:
-        """Return whether a statement gives the same in all iterations that are one, and may be computed anywhere."""
+        """Return whether a statement gives the same in all iterations that are one."""
         is_own = statement is self.branch or any(self.varies(s) for s in (statement, *operands(statement)))
-        return not (is_own or statement.EFFECT or isinstance(statement, RangeFor))
+        return not (is_own or isinstance(statement, (GlobalStore, RangeFor)))
 
     def varies(self, value: Statement) -> bool:
         """Return whether a value, or what stores to it, differs between iterations that are one."""
