@@ -447,3 +447,20 @@ def test_what_all_iterations_share_is_computed_after_its_loads(target: str) -> N
     np.testing.assert_array_equal(y.to_numpy(), some(4, 8) * 7 + 7)
     np.testing.assert_array_equal(z.to_numpy(), some(4, 8) + 4)
     assert is_wide(run)
+
+
+@pytest.mark.parametrize("m", [8, 9])
+def test_neighbours_that_decide_about_themselves(target: str, m: int) -> None:
+    """A neighbour of a choice, which its condition has loaded, is no element at the index itself."""
+
+    @ti.kernel
+    def run(x: Grid, y: Grid):
+        for i, j in x:
+            a = x[i, (j + 1) % x.shape[1]] if x[i, (j + 1) % x.shape[1]] > 0 else x[i, j]
+            y[i, j] = x[i, ti.max(j - 1, 0)] if x[i, ti.max(j - 1, 0)] < a else a + 100
+
+    x, y = some(3, m), np.zeros((3, m), np.float32)
+    run(x, y)
+    after, before = x[:, (np.arange(m) + 1) % m], x[:, np.maximum(np.arange(m) - 1, 0)]
+    a = np.where(after > 0, after, x)
+    np.testing.assert_array_equal(y, np.where(before < a, before, a + 100))

@@ -280,8 +280,9 @@ def _is_inside(statement: Statement, plan: Plan) -> bool:
             return _is_element(statement, plan) and (statement not in plan.wide or plan.shift(statement) == 0)
         case GlobalLoad(pointer=pointer):
             plan.by_lane.add(statement)
-            if pointer in plan.wide:
+            if isinstance(pointer, GlobalPtr) and pointer in plan.wide:
                 plan.chosen.append(statement)
+                return isinstance(statement.type, Scalar) and plan.shift(pointer) == 0
         case LocalLoad(pointer=pointer) if pointer in plan.wide:
             plan.by_lane.add(statement)
         case IfExp():
