@@ -441,12 +441,20 @@ def test_what_all_iterations_share_is_computed_after_its_loads(target: str) -> N
             s = (factor[1] if t > 3 else factor[0]) - 1
             z[i, j] = x[i, j] + s
 
+    @ti.kernel
+    def where():
+        for i, j in x:
+            if factor[0] < 4 and j > 1:
+                y[i, j] = x[i, j] + 1
+
     x.from_numpy(some(4, 8))
     factor.from_numpy(np.array([3, 5], np.float32))
     run()
     np.testing.assert_array_equal(y.to_numpy(), some(4, 8) * 7 + 7)
     np.testing.assert_array_equal(z.to_numpy(), some(4, 8) + 4)
-    assert is_wide(run)
+    where()
+    np.testing.assert_array_equal(y.to_numpy(), np.where(np.arange(8) > 1, some(4, 8) + 1, some(4, 8) * 7 + 7))
+    assert is_wide(run) and is_wide(where)
 
 
 @pytest.mark.parametrize("m", [8, 9])

@@ -141,7 +141,7 @@ def _widen(kernel: Kernel, task: Task, plan: Plan, comments: bool) -> None:
 
 def _uniform(body: Block, plan: Plan) -> list[Statement]:
     """Return the statements that are the same in all of the iterations, and may be computed first. Loads are among them
-    if one of them needs these and nothing is stored before; those of inactive cells are not.
+    if one of them or the condition needs these and nothing is stored before; those of inactive cells are not.
     """
     found: list[Statement] = []
     others = set[Statement]()
@@ -154,7 +154,7 @@ def _uniform(body: Block, plan: Plan) -> list[Statement]:
         else:
             others.add(statement)
         is_read = is_read and not any(effect & Effect.WRITE for effect in effects)
-    needed = set[Statement]()
+    needed = {operand for test in plan.tests for operand in operands(test)}
     for statement in reversed(found):
         if not statement.EFFECT or statement in needed:
             needed |= _uses(statement)
