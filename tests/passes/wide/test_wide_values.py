@@ -129,6 +129,39 @@ def test_sums_up_to_the_end_do_not_wrap() -> None:
     assert "mod_near_i32(j + 4, args.x_n1)" in source and "max(jj - 1, 0)" in source and "unsigned(j" not in source
 
 
+CONDITIONS = {
+    "j % 2 < 1": lambda j, x: j % 2 < 1,
+    "abs(j - 3) <= 1": lambda j, x: abs(j - 3) <= 1,
+    "(i + j) % 2 < 1 and j > 2": lambda j, x: ((np.arange(len(x))[:, None] + j) % 2 < 1) & (j > 2),
+    "j < (i + j) // 2": lambda j, x: j < (np.arange(len(x))[:, None] + j) // 2,
+    "ti.floor(x[i, j]) < 0": lambda j, x: x < 0,
+    "(x[i, j] if j > 2 else -x[i, j]) < 0": lambda j, x: np.where(j > 2, x, -x) < 0,
+}
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_conditions_on_what_each_iteration_computes(target: str, condition: str, tmp_path) -> None:
+    """No outcome for the first of the iterations, or for the last, is that of the others."""
+    path = tmp_path / "conditions.py"
+    path.write_text(
+        "import shadesmith as ti\n"
+        "def of_fields(x, y):\n"
+        "    @ti.kernel\n"
+        "    def run():\n"
+        "        for i, j in x:\n"
+        f"            if {condition}:\n"
+        "                y[i, j] = x[i, j] * 2\n"
+        "    return run\n"
+    )
+    names: dict = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
+    x, y = ti.field(ti.f32, (3, 16)), ti.field(ti.f32, (3, 16))
+    x.from_numpy(some(3, 16))
+    names["of_fields"](x, y)()
+    expected = np.where(CONDITIONS[condition](np.arange(16), some(3, 16)), 2 * some(3, 16), 0)
+    np.testing.assert_array_equal(y.to_numpy(), expected)
+
+
 # --- values of each iteration -----------------------------------------------------------------------------------------
 
 
@@ -351,36 +384,6 @@ def test_windows_of_ndarrays_inside_borders(target: str, m: int) -> None:
     assert is_wide(blur, x, y)
 
 
-def test_conditions_of_other_sums(target: str) -> None:
-    """Only what is compared with the last index, or a sum of it with a number, holds for all if it holds for one."""
-    n = 16
-    x, y = ti.field(ti.i32, (n, n)), ti.field(ti.i32, (n, n))
-
-    @ti.kernel
-    def run(k: ti.template()):
-        for i, j in x:
-            if ti.static(k == 0):
-                if i + j < 5:
-                    y[i, j] = x[i, j] + 1
-            if ti.static(k == 1):
-                if 0 < i and i * 2 - j > 3:
-                    y[i, j] = x[i, j] + 1
-            if ti.static(k == 2):
-                if j > 2 and (j * 2) % 7 < 5:
-                    y[i, j] = x[i, j] + 1
-            if ti.static(k == 3):
-                if j < (i + j) // 2:
-                    y[i, j] = x[i, j] + 1
-
-    x.from_numpy(np.arange(n * n, dtype=np.int32).reshape(n, n))
-    i, j = np.indices((n, n))
-    for k, where in enumerate([i + j < 5, (i > 0) & (i * 2 - j > 3), (j > 2) & (j * 2 % 7 < 5), j < (i + j) // 2]):
-        y.fill(0)
-        run(k)
-        np.testing.assert_array_equal(y.to_numpy(), np.where(where, i * n + j + 1, 0))
-        assert not is_wide(run, k)
-
-
 def test_loops_that_stay(target: str) -> None:
     """Windows with columns outside rows, wide ones, ones that end early, and loops without rows."""
     n = 16
@@ -444,3 +447,49 @@ def test_game_of_life(target: str) -> None:
     source = step.source(arch=ti.cuda)
     assert "ivec4 cells_row = cells4(mod_near_i32(i + p, n), j)" in source
     assert "alive.w == 3 || (alive.w == 2 && cells_ij.w == 1) ? 1 : 0" in source
+
+
+def test_what_all_iterations_share_is_computed_after_its_loads(target: str) -> None:
+    """A sum of what is loaded moves in front of the wide iteration with its load, unless something is stored before."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR, enable_fallback=False, offline_cache=False, debug=True)
+    x, y, z, factor = ti.field(ti.f32, (4, 8)), ti.field(ti.f32, (4, 8)), ti.field(ti.f32, (4, 8)), ti.field(ti.f32, 2)
+
+    @ti.kernel
+    def run():
+        for i, j in x:
+            t = factor[0] * 2 + 1
+            y[i, j] = x[i, j] * t + t
+            s = (factor[1] if t > 3 else factor[0]) - 1
+            z[i, j] = x[i, j] + s
+
+    @ti.kernel
+    def where():
+        for i, j in x:
+            if factor[0] < 4 and j > 1:
+                y[i, j] = x[i, j] + 1
+
+    x.from_numpy(some(4, 8))
+    factor.from_numpy(np.array([3, 5], np.float32))
+    run()
+    np.testing.assert_array_equal(y.to_numpy(), some(4, 8) * 7 + 7)
+    np.testing.assert_array_equal(z.to_numpy(), some(4, 8) + 4)
+    where()
+    np.testing.assert_array_equal(y.to_numpy(), np.where(np.arange(8) > 1, some(4, 8) + 1, some(4, 8) * 7 + 7))
+    assert is_wide(run) and is_wide(where)
+
+
+@pytest.mark.parametrize("m", [8, 9])
+def test_neighbours_that_decide_about_themselves(target: str, m: int) -> None:
+    """A neighbour of a choice, which its condition has loaded, is no element at the index itself."""
+
+    @ti.kernel
+    def run(x: Grid, y: Grid):
+        for i, j in x:
+            a = x[i, (j + 1) % x.shape[1]] if x[i, (j + 1) % x.shape[1]] > 0 else x[i, j]
+            y[i, j] = x[i, ti.max(j - 1, 0)] if x[i, ti.max(j - 1, 0)] < a else a + 100
+
+    x, y = some(3, m), np.zeros((3, m), np.float32)
+    run(x, y)
+    after, before = x[:, (np.arange(m) + 1) % m], x[:, np.maximum(np.arange(m) - 1, 0)]
+    a = np.where(after > 0, after, x)
+    np.testing.assert_array_equal(y, np.where(before < a, before, a + 100))

@@ -25,7 +25,7 @@ from __future__ import annotations
 from copy import copy
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Remark, Statement, clone, replace_uses, walk, walk_blocks
+from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, operands, replace_uses, walk, walk_blocks
 from ...ir.statements import (
     Array,
     ArrayShape,
@@ -111,7 +111,7 @@ def _widen(kernel: Kernel, task: Task, plan: Plan, comments: bool) -> None:
     task.prologue.statements.append(step)
     loop.steps[-1] = step
     task.lanes, task.overlaps = lanes, False
-    outer = [statement for statement in task.body if plan.is_uniform(statement)]
+    outer = _uniform(task.body, plan)
     scalar = Block([statement for statement in task.body if statement not in outer])
     task.body.statements = outer  # in place: the block is the loop's too
     builder = Builder(task.body, loop.location)
@@ -138,6 +138,39 @@ def _widen(kernel: Kernel, task: Task, plan: Plan, comments: bool) -> None:
         if bits is not None:
             text = f"{COUNTS[lanes]} cells at a time, of which inactive ones keep their numbers (wide_accesses)"
         first.remarks = (Remark(text, "above"), *first.remarks)
+
+
+def _uniform(body: Block, plan: Plan) -> list[Statement]:
+    """Return the statements that are the same in all of the iterations, and may be computed first. Loads are among them
+    if one of them or the condition needs these and nothing is stored before; those of inactive cells are not.
+    """
+    found: list[Statement] = []
+    others = set[Statement]()
+    is_read = plan.mask is None
+    for statement in body:
+        effects = {inner.EFFECT for inner in _inside(statement)} - {Effect.NONE}
+        is_movable = effects <= ({Effect.READ} if is_read else set())
+        if is_movable and plan.is_uniform(statement) and not _uses(statement) & others:
+            found.append(statement)
+        else:
+            others.add(statement)
+        is_read = is_read and not any(effect & Effect.WRITE for effect in effects)
+    needed = {operand for test in plan.tests for operand in operands(test)}
+    for statement in reversed(found):
+        if not statement.EFFECT or statement in needed:
+            needed |= _uses(statement)
+    return [statement for statement in found if not statement.EFFECT or statement in needed]
+
+
+def _inside(statement: Statement) -> list[Statement]:
+    return [statement, *(inner for block in blocks(statement) for inner in walk(block))]
+
+
+def _uses(statement: Statement) -> set[Statement]:
+    """Return what a statement uses, with those inside it."""
+    every = _inside(statement)
+    results = {block.result for inner in every for block in blocks(inner) if block.result is not None}
+    return results.union(*map(operands, every))
 
 
 def _start_in_order(task: Task, loop: RangeFor, context: PassContext) -> None:

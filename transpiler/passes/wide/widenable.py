@@ -91,9 +91,9 @@ class Plan:
     mask: Node | None = None
 
     def is_uniform(self, statement: Statement) -> bool:
-        """Return whether a statement gives the same in all iterations that are one, and may be computed anywhere."""
+        """Return whether a statement gives the same in all iterations that are one."""
         is_own = statement is self.branch or any(self.varies(s) for s in (statement, *operands(statement)))
-        return not (is_own or statement.EFFECT or isinstance(statement, RangeFor))
+        return not (is_own or isinstance(statement, (GlobalStore, RangeFor)))
 
     def varies(self, value: Statement) -> bool:
         """Return whether a value, or what stores to it, differs between iterations that are one."""
@@ -282,8 +282,9 @@ def _is_inside(statement: Statement, plan: Plan) -> bool:
             return _is_element(statement, plan) and (statement not in plan.wide or plan.shift(statement) == 0)
         case GlobalLoad(pointer=pointer):
             plan.by_lane.add(statement)
-            if pointer in plan.wide:
+            if isinstance(pointer, GlobalPtr) and pointer in plan.wide:
                 plan.chosen.append(statement)
+                return isinstance(statement.type, Scalar) and plan.shift(pointer) == 0
         case LocalLoad(pointer=pointer) if pointer in plan.wide:
             plan.by_lane.add(statement)
         case IfExp():
