@@ -493,3 +493,24 @@ def test_neighbours_that_decide_about_themselves(target: str, m: int) -> None:
     after, before = x[:, (np.arange(m) + 1) % m], x[:, np.maximum(np.arange(m) - 1, 0)]
     a = np.where(after > 0, after, x)
     np.testing.assert_array_equal(y, np.where(before < a, before, a + 100))
+    assert is_wide(run, x, y)
+
+
+def test_greatest_of_a_window_by_choices(target: str) -> None:
+    n, m = 5, 12
+    x, y = ti.field(ti.f32, (n, m)), ti.field(ti.f32, (n, m))
+
+    @ti.kernel
+    def dilate():
+        for i, j in x:
+            best = x[i, j]
+            for p in ti.static(range(-1, 2)):
+                for q in ti.static(range(-1, 2)):
+                    best = x[(i + p) % n, (j + q) % m] if x[(i + p) % n, (j + q) % m] > best else best
+            y[i, j] = best
+
+    x.from_numpy(some(n, m))
+    dilate()
+    expected = np.max([np.roll(some(n, m), (p, q), (0, 1)) for p in (-1, 0, 1) for q in (-1, 0, 1)], 0)
+    np.testing.assert_array_equal(y.to_numpy(), expected)
+    assert is_wide(dilate)

@@ -85,7 +85,8 @@ def _plan_of_columns(kernel: Kernel, task: Task, stored: set[Type], context: Pas
     unrolled = None if task.loop is None else unrolled_columns(task.body, task.loop)
     if unrolled is None:
         return None
-    before, task.body.statements = task.body.statements, unrolled.statements  # in place: the block is the loop's too
+    before = task.body.statements, list(task.prologue)
+    task.body.statements = unrolled.statements  # in place: the block is the loop's too
     alone = copy(kernel)
     alone.tasks = [task]
     for step in (fold, simplify, fold, common_subexpressions, dead_code):
@@ -93,7 +94,7 @@ def _plan_of_columns(kernel: Kernel, task: Task, stored: set[Type], context: Pas
             step(alone, context)
     plan = _plan_of(task, stored)
     if plan is None:
-        task.body.statements = before
+        task.body.statements, task.prologue.statements = before
     return plan
 
 

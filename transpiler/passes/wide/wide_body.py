@@ -212,12 +212,14 @@ class WideBody:
         inside = [statement for side in sides for statement in walk(side)]
         results = [block.result for s in (choice, *inside) for block in blocks(s) if block.result is not None]
         used = dict.fromkeys([choice.condition, *(value for s in inside for value in operands(s)), *results])
+        known: dict[Statement, Statement] = {}
         for load in inside:
             if isinstance(load, GlobalLoad) and load in self.plan.chosen:
                 assert isinstance(load.pointer, GlobalPtr) and isinstance(load.type, Scalar)
-                self.row(builder, load.pointer, load.type)
+                row = self.row(builder, load.pointer, load.type)
+                known[load] = self.element(builder, load.pointer, row, lane)
         values = [value for value in used if value not in inside and not isinstance(value, (GlobalPtr, Alloca))]
-        return {value: self.lane(builder, value, lane) for value in values}
+        return known | {value: self.lane(builder, value, lane) for value in values}
 
     def choice(self, builder: Builder, choice: IfExp, lane: int, known: dict[Statement, Statement]) -> IfExp:
         """Return a choice of one of the iterations. known: the copies of what it uses."""
@@ -225,7 +227,8 @@ class WideBody:
         for block in (choice.then, choice.otherwise):
             with builder.into(Block()) as side:
                 for statement in block:
-                    known[statement] = self.inside(builder, statement, lane, known)
+                    if statement not in known:
+                        known[statement] = self.inside(builder, statement, lane, known)
             assert block.result is not None
             side.result = known[block.result]
             sides.append(side)
@@ -239,8 +242,6 @@ class WideBody:
                 return last_index(builder, plan, plan.shifts[statement] + lane)
             case GlobalPtr() if statement in plan.wide:
                 return statement  # its row is loaded
-            case GlobalLoad(pointer=GlobalPtr() as pointer, type=Scalar() as kind) if pointer in plan.wide:
-                return builder.element(self.row(builder, pointer, kind), at)
             case LocalLoad(pointer=pointer) if pointer in plan.wide:
                 return builder.element(builder.load(self.mapping[pointer]), at)
             case IfExp():

@@ -282,9 +282,8 @@ def _is_inside(statement: Statement, plan: Plan) -> bool:
             return _is_element(statement, plan) and (statement not in plan.wide or plan.shift(statement) == 0)
         case GlobalLoad(pointer=pointer):
             plan.by_lane.add(statement)
-            if isinstance(pointer, GlobalPtr) and pointer in plan.wide:
+            if pointer in plan.wide:
                 plan.chosen.append(statement)
-                return isinstance(statement.type, Scalar) and plan.shift(pointer) == 0
         case LocalLoad(pointer=pointer) if pointer in plan.wide:
             plan.by_lane.add(statement)
         case IfExp():
@@ -386,12 +385,15 @@ def _has_order(body: list[Statement], plan: Plan) -> bool:
 
 
 def _are_loaded(flat: list[Statement], plan: Plan) -> bool:
-    """Return whether all iterations load the rows that some may not need, or may and load the array anyway."""
-    always = {_row_of(s, plan) for s in flat if isinstance(s, GlobalLoad) and s in plan.wide | plan.apart}
-    arrays = {row[0] for row in always if row is not None}
-    return all(
-        _row_of(s, plan) in always or (base_array(s.pointer) in arrays and _is_own(s, plan)) for s in plan.chosen
-    )
+    """Return whether all iterations load what some may not need, or its row, or may and load the array anyway."""
+    always = [s for s in flat if isinstance(s, GlobalLoad) and s in plan.wide | plan.apart and s not in plan.by_lane]
+    pointers, rows = {load.pointer for load in always}, {_row_of(load, plan) for load in always}
+    arrays = {row[0] for row in rows if row is not None}
+    others = [load for load in plan.chosen if load.pointer not in pointers]
+    if any(load.pointer in plan.apart for load in others):
+        return False
+    others = [load for load in others if _row_of(load, plan) not in rows]
+    return all(base_array(load.pointer) in arrays and _is_own(load, plan) for load in others)
 
 
 def _is_own(load: GlobalLoad, plan: Plan) -> bool:
