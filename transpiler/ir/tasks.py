@@ -212,6 +212,7 @@ class Kernel:
         remarks: comments on the whole kernel.
         derivative: "reverse" or "forward" if a pass is to replace it by the kernel of its gradient or dual;
             "forward_over_reverse" if by that of the dual of its gradient; else "".
+        avoids_vectors: the target's compiler shall not vectorize its loops (`truth_indices`).
     """
 
     name: str
@@ -228,6 +229,7 @@ class Kernel:
     location: SourceLocation = NOWHERE
     remarks: list[Remark] = field(default_factory=list)
     derivative: str = ""
+    avoids_vectors: bool = False
 
     def roots(self) -> list[Block]:
         """Return the outermost blocks: the body, or those of each task; then the bodies of functions."""

@@ -73,6 +73,7 @@ from .drivers.exact_ends import exact_ends
 from .drivers.lowest_bits import lowest_bits
 from .drivers.minima import minima
 from .drivers.rounded_halves import rounded_halves
+from .drivers.truth_indices import truth_indices
 from .drivers.wide_shifts import wide_shifts
 from .gathers.gather_adjoints import gather_adjoints
 from .sparse.activate_cells import activate_cells
@@ -312,6 +313,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         normal_numbers,  # likewise
         rounded_halves,  # after all passes that add or change conversions
         exact_ends,  # after all passes that change loops
+        truth_indices,  # after all passes that change addresses
         unroll_loops,  # likewise
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
         whole_atomics,  # likewise
@@ -323,7 +325,7 @@ REQUIRED = frozenset({
     "split_arrays", "packed_arrays", "lower", "call_effects", "recursion",
     "activate_cells", "deactivate_cells", "ordered_loops", "offload", "struct_for",
     "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "minima", "lowest_bits", "wide_shifts",
-    "added_shifts", "exact_ends", "rounded_halves", "unused_copies",
+    "added_shifts", "exact_ends", "truth_indices", "rounded_halves", "unused_copies",
     "sparse_arrays",
     "forward_mode", "reverse_mode",
 })  # fmt: skip

@@ -156,6 +156,7 @@ class FileAssembler:
             "joins_in_order": any(p.reductions.done for p in printed),
             "textures": [] if has_pointers else declarations(used.textures, layout.usage, layout.textures),
             "headers": headers(self.language, symbols.named | library.identifiers),
+            "avoids_vectors": context.kernel.avoids_vectors,
             "accessors": macros,
             "cell_functions": cell_functions,
             "helpers": library.source,
