@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import TypeGuard
 
@@ -63,6 +63,21 @@ def names_of(loop: RangeFor) -> list[str]:
 def are_indices_of(values: Sequence[Statement], loop: Statement | None) -> bool:
     """Return whether values are the indices of `loop`, in the order of its axes."""
     return all(is_index_of(value, loop) and value.axis == axis for axis, value in enumerate(values))
+
+
+def shift_of(value: Statement, loop: RangeFor, axis: int, known: Mapping[Statement, int]) -> int | None:
+    """Return what a value adds to the index of a loop along an axis, None if it is no sum of this with a number.
+
+    known: the answers for what it is computed from.
+    """
+    match value:
+        case LoopIndex(loop=own, axis=number) if own is loop and number == axis:
+            return 0
+        case Operation(op="add" | "sub" as op, operands=[index, Const(value=number)]) if index in known:
+            return known[index] + (int(number) if op == "add" else -int(number))
+        case Operation(op="add", operands=[Const(value=number), index]) if index in known:
+            return known[index] + int(number)
+    return None
 
 
 def uncast(value: Statement) -> Statement:

@@ -49,7 +49,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, i32, u32
 from ...lazy_dataclasses import dataclass
-from ..analysis.queries import is_given, trip_count
+from ..analysis.queries import is_given, shift_of, trip_count
 from ..context import PassContext
 from ..threads.vector_lanes import ELEMENTWISE, INTEGER, varying_values
 from ..tiles.tiled_loops import counts_of
@@ -173,16 +173,10 @@ def _is_joined(statement: Statement, plan: Plan) -> bool:
 
 def _is_shift(statement: Statement, plan: Plan) -> bool:
     """Return whether a value is the index of the row, or a sum of it with a number; record it."""
-    match statement:
-        case LoopIndex(loop=loop, axis=axis) if loop is plan.loop and axis == plan.axis:
-            plan.shifts[statement] = 0
-        case Operation(op="add" | "sub" as op, operands=[index, Const(value=number)]) if index in plan.shifts:
-            plan.shifts[statement] = plan.shifts[index] + (int(number) if op == "add" else -int(number))
-        case Operation(op="add", operands=[Const(value=number), index]) if index in plan.shifts:
-            plan.shifts[statement] = plan.shifts[index] + int(number)
-        case _:
-            return False
-    return True
+    shift = shift_of(statement, plan.loop, plan.axis, plan.shifts)
+    if shift is not None:
+        plan.shifts[statement] = shift
+    return shift is not None
 
 
 def _has_four_bytes(statement: Statement) -> bool:

@@ -3,7 +3,7 @@
     v[i, j] = u[i, 1 if u[i, j] > 0 else 0]    ->    args.u_data[(long long)(i) * n + (u(i, j) > 0 ? 1 : 0)]
 
 gcc 12.2 (Debian 12) and 13.3 (Ubuntu 24.04) widen a comparison to a 64-bit summand of an address wrongly in loops that
-they vectorize, or end with an internal error (tests/semantics/numbers/test_c_compilers.py). They see through variables,
+they vectorize, or end with an internal error (tests/passes/drivers/test_truth_indices.py). They see through variables,
 branches and calls, so this pass does, too. Sums of a comparison with a number are right.
 """
 
@@ -63,12 +63,12 @@ def _results(function: Function, position: int) -> list[Statement]:
 
 
 class _Truths:
-    """Finds the values that are 0 or 1 by comparisons. stored: by variable, passed: by parameter."""
+    """Finds the values that are 0 or 1 by comparisons. stored: by variable, passed: by parameter, known: outcomes."""
 
     def __init__(self, statements: list[Statement]) -> None:
         self.stored: dict[Statement, list[Statement]] = {}
         self.passed: dict[Parameter, list[Statement]] = {}
-        self.pending: set[Statement] = set()
+        self.known: dict[Statement, bool] = {}
         for statement in statements:
             if isinstance(statement, LocalStore):
                 self.stored.setdefault(statement.pointer, []).append(statement.value)
@@ -81,13 +81,10 @@ class _Truths:
         return value is not None and not isinstance(value, Const) and self._is_bit(value)
 
     def _is_bit(self, value: Statement) -> bool:
-        if value in self.pending:  # a variable that is assigned itself
-            return True
-        self.pending.add(value)
-        try:
-            return self._may_be_bit(value)
-        finally:
-            self.pending.remove(value)
+        if value not in self.known:
+            self.known[value] = True  # for a variable that is assigned itself
+            self.known[value] = self._may_be_bit(value)
+        return self.known[value]
 
     def _may_be_bit(self, value: Statement) -> bool:
         match value:

@@ -28,11 +28,12 @@ def unrolled_columns(body: Block, outer: RangeFor) -> Block | None:
     """Return a copy of the body of a loop without loops over columns, None if there is none, or one that stays."""
     if not any(isinstance(statement, RangeFor) for statement in walk(body)):
         return None
-    copied = copy_of_block(body, {})
-    wanted = set(_columns(copied, outer))
+    wanted = set(_columns(body, outer))
     if not wanted or not all(_is_short(loop, axis) and _is_innermost(loop, axis, wanted) for loop, axis in wanted):
         return None
-    _unroll(copied, wanted)
+    mapping: dict[Statement, Statement] = {}
+    copied = copy_of_block(body, mapping)
+    _unroll(copied, {(mapping[loop], axis) for loop, axis in wanted})
     return copied
 
 
@@ -41,20 +42,20 @@ def _columns(body: Block, outer: RangeFor) -> Iterator[tuple[RangeFor, int]]:
     own = outer, len(outer.starts) - 1
     for pointer in walk(body):
         if isinstance(pointer, GlobalPtr) and pointer.indices:
-            found = set(_indices_in(pointer.indices[-1]))
+            found = _indices_in(pointer.indices[-1])
             if own in found:
                 yield from (axis for axis in found if axis[0] is not outer)
 
 
-def _indices_in(value: Statement) -> Iterator[tuple[RangeFor, int]]:
-    """Yield the loops, and their axes, whose indices a value is computed from."""
-    if isinstance(value, LoopIndex) and isinstance(value.loop, RangeFor):
-        yield value.loop, value.axis
-    for used in operands(value):
-        yield from _indices_in(used)
-    for block in blocks(value):
-        if block.result is not None:
-            yield from _indices_in(block.result)
+def _indices_in(value: Statement) -> set[tuple[RangeFor, int]]:
+    """Return the loops, and their axes, whose indices a value is computed from."""
+    seen, pending = set[Statement](), [value]
+    while pending:
+        one = pending.pop()
+        if one not in seen:
+            seen.add(one)
+            pending += [*operands(one), *(block.result for block in blocks(one) if block.result is not None)]
+    return {(s.loop, s.axis) for s in seen if isinstance(s, LoopIndex) and isinstance(s.loop, RangeFor)}
 
 
 def _is_short(loop: RangeFor, axis: int) -> bool:
@@ -72,7 +73,7 @@ def _is_innermost(loop: RangeFor, axis: int, wanted: set[tuple[RangeFor, int]]) 
     return wanted.issuperset(inside)
 
 
-def _unroll(block: Block, wanted: set[tuple[RangeFor, int]]) -> None:
+def _unroll(block: Block, wanted: set[tuple[Statement, int]]) -> None:
     """Unroll loops along axes, those inside others first."""
     result: list[Statement] = []
     for statement in block.statements:

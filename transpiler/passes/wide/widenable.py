@@ -34,7 +34,6 @@ from ...ir.statements import (
     IfExp,
     LocalLoad,
     LocalStore,
-    LoopIndex,
     Operation,
     RangeFor,
     is_const,
@@ -42,7 +41,7 @@ from ...ir.statements import (
 from ...ir.tasks import Task
 from ...ir.types import Scalar, Tensor, Type, i32, u1
 from ...lazy_dataclasses import dataclass
-from ..analysis.queries import are_indices_of, base_array, is_index_of, trip_count
+from ..analysis.queries import are_indices_of, base_array, is_index_of, shift_of, trip_count
 from ..threads.vector_lanes import ELEMENTWISE, INTEGER
 from .neighbours import Row
 
@@ -312,16 +311,10 @@ def _count_by_lane(plan: Plan) -> int:
 
 def _is_shift(statement: Statement, plan: Plan) -> bool:
     """Return whether a value is the last index of the loop, or a sum of it with a number; record it."""
-    match statement:
-        case LoopIndex(loop=loop, axis=axis) if loop is plan.loop and axis == len(plan.loop.starts) - 1:
-            plan.shifts[statement] = 0
-        case Operation(op="add" | "sub" as op, operands=[index, Const(value=number)]) if index in plan.shifts:
-            plan.shifts[statement] = plan.shifts[index] + (int(number) if op == "add" else -int(number))
-        case Operation(op="add", operands=[Const(value=number), index]) if index in plan.shifts:
-            plan.shifts[statement] = plan.shifts[index] + int(number)
-        case _:
-            return False
-    return True
+    shift = shift_of(statement, plan.loop, len(plan.loop.starts) - 1, plan.shifts)
+    if shift is not None:
+        plan.shifts[statement] = shift
+    return shift is not None
 
 
 def _is_element(pointer: GlobalPtr, plan: Plan) -> bool:
@@ -403,11 +396,11 @@ def _is_own(load: GlobalLoad, plan: Plan) -> bool:
     shape = pointer.array.shape
     if not are_indices_of(pointer.indices, loop):
         return False
-    if shape is None or loop.over is not None:
-        return loop.over is not None and (
-            loop.over is pointer.array or (shape is not None and shape == loop.over.shape)
-        )
-    return all(isinstance(end, Const) and end.value <= extent for end, extent in zip(loop.ends, shape))
+    if loop.over is not None:
+        return loop.over is pointer.array or (shape is not None and shape == loop.over.shape)
+    return shape is not None and all(
+        isinstance(end, Const) and end.value <= extent for end, extent in zip(loop.ends, shape)
+    )
 
 
 def _row_of(load: GlobalLoad, plan: Plan) -> tuple[Array, tuple[Statement, ...]] | None:
