@@ -16,7 +16,7 @@ import shadesmith as ti
 matrix = ti.types.ndarray(ti.f32, ndim=2)
 
 
-@ti.kernel
+@ti.kernel(passes=["-wide_accesses"])  # which loads four numbers at a time by itself
 def jacobi(a: matrix, b: matrix):
     n, m = a.shape[0], a.shape[1]
     for i, j in a:

@@ -153,3 +153,14 @@ def test_the_edits_of_the_example_are_made_from_what_is_emitted_now(kernel: str,
     ti.init(arch=ti.python, log_level=ti.ERROR)
     (base,) = Path(hand_tuning.__file__).parent.glob(f"edits/hand_tuning.{kernel}/*/.base/{kernel}.{suffix}")
     assert without_comments(base.read_text()) == without_comments(getattr(hand_tuning, kernel).source(arch=arch))
+
+
+def test_the_edits_of_the_example_run(target: str) -> None:
+    if target not in ("vulkan", "cuda"):
+        pytest.skip("the example has edits of GLSL and CUDA C")
+    n = 40
+    a, b, c = hand_tuning.numbers(n, n), hand_tuning.numbers(n, n), ti.ndarray(ti.f32, (n, n))
+    hand_tuning.jacobi(a, c)
+    hand_tuning.multiply(a, b, c)
+    assert hand_tuning.jacobi.last_launch.variant == hand_tuning.multiply.last_launch.variant == "edit"
+    assert np.allclose(c.to_numpy(), a.to_numpy() @ b.to_numpy(), rtol=1e-5)

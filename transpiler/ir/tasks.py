@@ -79,6 +79,14 @@ class PrivateSums:
 
 
 @dataclass(eq=False, slots=True)
+class SingleIteration:
+    """Where a task that takes several iterations as one runs one of them. index: along the innermost axis."""
+
+    block: Block
+    index: Statement
+
+
+@dataclass(eq=False, slots=True)
 class Sizes:
     """The lengths of the loop of a task for which a launch starts it; other tasks have the iterations of other lengths.
 
@@ -144,6 +152,7 @@ class Task:
         tile: extents of the iterations of a block, whose tiles of arrays are in shared memory; () for a plain loop.
         sizes: the lengths of the loop for which a launch starts the task; None if it starts for all.
         lanes: iterations of the innermost axis that are one, which is the step of the loop there.
+        single: where such iterations run one by one, if they do, until `single_iterations`.
         blocks_done: counts the blocks of threads that have stored their partial results. The last one joins them in an
             order that does not change from run to run, and `epilogue` runs once. None: it runs in each block.
         ends_alone: `epilogue` has a serial task that followed, so that it runs also if the loop has no iteration.
@@ -167,6 +176,7 @@ class Task:
     block_sums: list[Array] = field(default_factory=list)
     overlaps: bool = False
     lanes: int = 1
+    single: SingleIteration | None = None
     as_lanes: bool = False
     lane_loops: int = 0
     short_vectors: bool = False

@@ -116,6 +116,7 @@ from .tiles.block_tiles import block_tiles
 from .tiles.padded_rows import padded_rows
 from .tiles.register_tiles import register_tiles
 from .tiles.transposed_tiles import transposed_tiles
+from .wide.single_iterations import single_iterations
 from .wide.wide_accesses import wide_accesses
 
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
@@ -317,6 +318,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         unroll_loops,  # likewise
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
         whole_atomics,  # likewise
+        single_iterations,  # after all passes that ask what indices may be, which functions do not know
         sparse_arrays,  # last: it adds the arrays that the emitted source uses
     ),
 }

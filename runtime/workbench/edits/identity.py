@@ -55,8 +55,13 @@ def value_digest(specialization: Specialization) -> str:
 
 def recorded_values(specialization: Specialization) -> tuple[tuple[str, str], ...]:
     """Return what an edit records: these values, and the options that are not the default."""
-    options = ((f"{OPTION}{name}", inert(repr(value))) for name, value in _changed_options(specialization.options))
+    options = ((f"{OPTION}{name}", option_text(value)) for name, value in _changed_options(specialization.options))
     return (*values_of(specialization), *options)
+
+
+def option_text(value: Any) -> str:
+    """Return the value of an option as an edit records it."""
+    return inert(repr(sorted(value) if isinstance(value, frozenset) else value))
 
 
 def values_of(specialization: Specialization) -> tuple[tuple[str, str], ...]:

@@ -14,7 +14,7 @@ from ....transpiler.frontend.source.specialization import Specialization
 from ....transpiler.options import CompileOptions
 from ..check.edit_error import EditError
 from .header import header_of, inert, is_untouched
-from .identity import OPTION, recorded_values, shown, without_checks
+from .identity import OPTION, option_text, recorded_values, shown, without_checks
 from .other_sizes import carried_over
 from .slots import BASE, Slot, kernel_folder, python_file, read_text, slot_of
 
@@ -101,7 +101,7 @@ def _changed_values(specialization: Specialization, text: str) -> Iterator[str]:
     plain = CompileOptions()
     for name in sorted({*then, *now}):
         option = name.removeprefix(OPTION)
-        default = repr(getattr(plain, option)) if name != option and hasattr(plain, option) else None
+        default = option_text(getattr(plain, option)) if name != option and hasattr(plain, option) else None
         before, after = then.get(name, default), now.get(name, default)
         if None not in (before, after) and before != after:
             yield f"{option} = {before}, here {after}"

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 0d96dd5c, diffused.py:10: diffused(rate: f32)
+// shadesmith 0.1.0, vulkan 0387ed3c, diffused.py:10: diffused(rate: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -29,6 +29,14 @@ layout(push_constant, scalar) uniform Args {
 #define w4(i, j) WriteF32x4(args.w_data).v[((i) * u_n1 + (j)) / 4]
 
 // diffused.py:11  for i, j in u:
+void iteration(int i, int j, float rate) {
+    if (0 < i && i < n - 1 && 0 < j && j < m - 1) {  // :12
+        float total = u(i - 1, j) + u(i + 1, j) + u(i, j - 1) + u(i, j + 1);  // :13
+        w(i, j) = u(i, j) + rate * (total - 4.0 * u(i, j));  // :14
+    }
+}
+
+// diffused.py:11  for i, j in u:
 void main() {
     uint index = gl_GlobalInvocationID.x;
     if (index >= u_n0 * (u_n1 / 4)) return;
@@ -43,10 +51,7 @@ void main() {
         w4(i, j) = u_ij + args.rate * (total - 4.0 * u_ij);
     } else {
         for (int jj = j; jj < j + 4; jj++) {
-            if (0 < i && i < n - 1 && 0 < jj && jj < m - 1) {  // :12
-                float total = u(i - 1, jj) + u(i + 1, jj) + u(i, jj - 1) + u(i, jj + 1);
-                w(i, jj) = u(i, jj) + args.rate * (total - 4.0 * u(i, jj));
-            }
+            iteration(i, jj, args.rate);
         }
     }
 }

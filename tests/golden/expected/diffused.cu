@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda a06e70bd, diffused.py:10: diffused(rate: f32)
+// shadesmith 0.1.0, cuda 393f7ffa, diffused.py:10: diffused(rate: f32)
 
 #define BLOCK 128
 
@@ -29,6 +29,14 @@ struct Args {
 #define w4(i, j) (*(vec4 *)&args.w_data[(i) * u_n1 + (j)])
 
 // diffused.py:11  for i, j in u:
+__device__ inline void iteration(const Args &args, int i, int j, float rate) {
+    if (0 < i && i < n - 1 && 0 < j && j < m - 1) {  // :12
+        float total = u(i - 1, j) + u(i + 1, j) + u(i, j - 1) + u(i, j + 1);  // :13
+        w(i, j) = u(i, j) + rate * (total - 4.0f * u(i, j));  // :14
+    }
+}
+
+// diffused.py:11  for i, j in u:
 extern "C" __global__ void __launch_bounds__(BLOCK) diffused_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
     if (index >= u_n0 * (u_n1 / 4)) return;
@@ -44,10 +52,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) diffused_0(const Args args) 
     } else {
         #pragma unroll 1
         for (int jj = j; jj < j + 4; jj++) {
-            if (0 < i && i < n - 1 && 0 < jj && jj < m - 1) {  // :12
-                float total = u(i - 1, jj) + u(i + 1, jj) + u(i, jj - 1) + u(i, jj + 1);
-                w(i, jj) = u(i, jj) + args.rate * (total - 4.0f * u(i, jj));
-            }
+            iteration(args, i, jj, args.rate);
         }
     }
 }

@@ -28,7 +28,7 @@ MISTAKES = (
     Seed("renamed", "jacobi", (("int b_n1; ", "int stride; "), (r"args\.b_n1", "args.stride")), "int stride", "`b_n1` of `Args` is missing, found `stride` in its place"),
     Seed("renamed, still used", "jacobi", (("int b_n1; ", "int stride; "),), "int stride", "`b_n1` of `Args` is missing, found `stride` in its place"),
     Seed("extra", "jacobi", (("int b_n1; ", "int b_n1, more; "),), "more", "`Args` has a member `more`"),
-    Seed("other elements", "jacobi", (("F32 { float v", "F32 { vec2 v"), *EMPTY_BODY), "vec2 v", "`a_data` of `Args` points to elements of another type: expected `float`, found `vec2`"),
+    Seed("other elements", "jacobi", (("F32 { float v", "F32 { vec2 v"), *EMPTY_BODY), "vec2 v", r"`v` of `F32` has another type: expected `float\[\]`, found `vec2\[\]`"),
     Seed("another reference", "jacobi", (("layout\\(push", "layout(buffer_reference, scalar) buffer U32 { uint v[]; };\nlayout(push"), ("F32 a_data", "U32 a_data"), *EMPTY_BODY), "U32 a_data", "`a_data` of `Args` points to elements of another type: expected `float`, found `uint`"),
     Seed("pointer lost", "jacobi", (("F32 a_data", "uvec2 a_data"), *EMPTY_BODY), "uvec2 a_data", "`a_data` of `Args` has another type: expected `F32`, found `uvec2`"),
     Seed("store to read-only", "jacobi", ((r"b\(i, j\) = a", "a(i, j) = a"),), "a(i, j) = a", "`a` is stored to here, but the kernel in Python only reads it"),
@@ -64,7 +64,7 @@ MISTAKES = (
     Seed("texture of integers", "texture_sample", ((r"rg16ui\) uniform writeonly uimage2D", "rg16i) uniform writeonly iimage2D"), (r"uvec4\(", "ivec4(")), "iimage2D", "expected `uimage2D` of format `rg16ui`, found `iimage2D` of format `rg16i`"),
     Seed("coherent dropped", "fence", (("coherent buffer I32", "buffer I32"),), "buffer I32", "`I32` lost its `coherent`"),
     Seed("shared memory beyond the limit", "tiles", ((r"tile\[64\]", "tile[64000]"),), "tile[64000]", "a block needs 256000 bytes of shared memory, more than the 32768 bytes"),
-    Seed("function without body", "jacobi", (("void main", "float smooth_(int i);\n\nvoid main"), ("task\\(int\\(index", "smooth_(1);\n        task(int(index")), "float smooth_(int i)", "function `smooth_` is declared, but not defined"),
+    Seed("function without body", "jacobi", (("void main", "float smooth_(int i);\n\nvoid main"), ("iteration\\(i, jj", "smooth_(1);\n                iteration(i, jj")), "float smooth_(int i)", "function `smooth_` is declared, but not defined"),
     Seed("clustered subgroups", "jacobi", (("#version 460", "#version 460\n#extension GL_KHR_shader_subgroup_clustered : require"), ("float s = ", "float s = subgroupClusteredAdd(1.0, 4) + ")), "GL_KHR_shader_subgroup_clustered", "the source needs `GroupNonUniformClustered`"),
     Seed("ray queries", "jacobi", (("#version 460", "#version 460\n#extension GL_EXT_ray_query : require"), ("float s = ", "rayQueryEXT q; float s = float(rayQueryGetIntersectionTypeEXT(q, true)) + ")), "GL_EXT_ray_query", "the source needs `RayQueryKHR`"),
 )  # fmt: skip

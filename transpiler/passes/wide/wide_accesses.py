@@ -38,7 +38,7 @@ from ...ir.statements import (
     Operation,
     RangeFor,
 )
-from ...ir.tasks import Kernel, Task
+from ...ir.tasks import Kernel, SingleIteration, Task
 from ...ir.types import Tensor, Type, i32, parts_of, u1, u32
 from ...options import MAX_ITERATIONS, CompileOptions
 from ..cleanup.common_subexpressions import common_subexpressions
@@ -131,9 +131,10 @@ def _widen(kernel: Kernel, task: Task, plan: Plan, comments: bool) -> None:
         first = builder.add(If(condition, wide, rest))
         with builder.into(rest):
             if aligned is not None and len(loop.starts) > 1:
-                _add_rest_of_rows(builder, plan, scalar, None if condition is aligned else aligned, comments)
+                either = None if condition is aligned else aligned
+                task.single = _add_rest_of_rows(builder, plan, scalar, either, comments)
             else:
-                _add_rest(builder, plan, scalar, comments)
+                task.single = _add_rest(builder, plan, scalar, comments)
     if comments:
         text = f"{COUNTS[lanes]} iterations at a time, by accesses of {WIDTH} bytes (wide_accesses)"
         if bits is not None:
@@ -210,15 +211,24 @@ def _given(plan: Plan) -> list[Array]:
 
 def _condition(builder: Builder, plan: Plan, aligned: Statement | None) -> Statement | None:
     """Return whether an iteration may be widened, None if all may."""
-    given = _given(plan)
+    given, tests = _given(plan), [] if plan.branch is None else comparisons(plan.branch.condition)
     parts: list[Statement] = [] if aligned is None else [aligned]
     end = plan.loop.ends[-1]
-    if not (isinstance(end, Const) and int(end.value) % plan.lanes == 0) and not _ends_with_row(end, given):
+    is_whole = isinstance(end, Const) and int(end.value) % plan.lanes == 0
+    if not is_whole and not _ends_with_row(end, given) and not any(_is_below(test, end, plan) for test in tests):
         limit = builder.op("sub", builder.again(end), builder.const(plan.lanes))
         parts.append(builder.op("le", last_index(builder, plan), limit))
-    if plan.branch is not None:
-        parts += [_for_all(builder, test, plan) for test in comparisons(plan.branch.condition)]
-    return builder.all_of(parts)
+    return builder.all_of(parts + [_for_all(builder, test, plan) for test in tests])
+
+
+def _is_below(test: Operation, end: Statement, plan: Plan) -> bool:
+    """Return whether a comparison that holds for all iterations says that the last of them is before the end."""
+    index, bound = test.operands
+    length = length_less(bound)
+    if test.op != "lt" or index not in plan.shifts or length is None or not isinstance(end, ArrayShape):
+        return False
+    extent, less = length
+    return (extent.array, extent.axis) == (end.array, end.axis) and less + plan.shifts[index] >= 0
 
 
 def _ends_with_row(end: Statement, given: list[Array]) -> bool:
@@ -247,8 +257,8 @@ def _for_all(builder: Builder, test: Operation, plan: Plan) -> Statement:
 # --- the rest ----------------------------------------------------------------------------------------------------
 
 
-def _add_rest(builder: Builder, plan: Plan, scalar: Block, comments: bool) -> None:
-    """Add a loop that runs the iterations of one wide iteration one by one."""
+def _add_rest(builder: Builder, plan: Plan, scalar: Block, comments: bool) -> SingleIteration:
+    """Add a loop that runs the iterations of one wide iteration one by one; return where it runs one."""
     first, end = last_index(builder, plan), plan.loop.ends[-1]
     lanes = builder.const(plan.lanes)
     may_overflow = not isinstance(end, Const) or int(end.value) > MAX_ITERATIONS - plan.lanes
@@ -268,12 +278,15 @@ def _add_rest(builder: Builder, plan: Plan, scalar: Block, comments: bool) -> No
     with builder.into(one.body):
         index = builder.add(LoopIndex(one, 0, type=i32))
     _add_one(one.body, plan, scalar, index)
+    return SingleIteration(one.body, index)
 
 
-def _add_rest_of_rows(builder: Builder, plan: Plan, scalar: Block, aligned: Statement | None, comments: bool) -> None:
-    """Add a loop over the iterations of one wide iteration. If rows are not aligned, neighbouring threads take
-    neighbours: seven points of 703^3 floats took an H200 1.97 ms with four neighbours a thread, 1.34 so (on Vulkan
-    2.13 and 1.19). aligned: None if they are not.
+def _add_rest_of_rows(
+    builder: Builder, plan: Plan, scalar: Block, aligned: Statement | None, comments: bool
+) -> SingleIteration:
+    """Add a loop over the iterations of one wide iteration; return where it runs one. If rows are not aligned,
+    neighbouring threads take neighbours: seven points of 703^3 floats took an H200 1.97 ms with four neighbours a
+    thread, 1.34 so (on Vulkan 2.13 and 1.19). aligned: None if they are not.
     """
     first, end = last_index(builder, plan), plan.loop.ends[-1]
     lanes, one = builder.const(plan.lanes), builder.const(1)
@@ -293,6 +306,7 @@ def _add_rest_of_rows(builder: Builder, plan: Plan, scalar: Block, aligned: Stat
         index.hint = _name_of_one(plan, scalar)
         inside = builder.add(If(builder.op("lt", index, builder.again(end))))
     _add_one(inside.then, plan, scalar, index)
+    return SingleIteration(inside.then, index)
 
 
 def _unroll_count(plan: Plan) -> int:
@@ -312,6 +326,8 @@ def _add_one(body: Block, plan: Plan, scalar: Block, index: Statement) -> None:
     own = {mapping[value]: sums[shift] for value, shift in plan.shifts.items()}
     for block in walk_blocks(copied):
         block.statements = [statement for statement in block.statements if statement not in own]
+        for statement in block:
+            statement.remarks = ()  # the wide iteration has them
     replace_uses(copied, own)
     body.statements += copied.statements
 

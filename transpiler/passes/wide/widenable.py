@@ -22,9 +22,7 @@ from ...ir.nodes import Block, Effect, Statement, blocks, operands, walk
 from ...ir.snodes import Node
 from ...ir.statements import (
     Alloca,
-    ArgLoad,
     Array,
-    ArrayShape,
     Cast,
     Const,
     GlobalLoad,
@@ -41,7 +39,7 @@ from ...ir.statements import (
 from ...ir.tasks import Task
 from ...ir.types import Scalar, Tensor, Type, i32, u1
 from ...lazy_dataclasses import dataclass
-from ..analysis.queries import are_indices_of, base_array, is_index_of, shift_of, trip_count
+from ..analysis.queries import are_indices_of, base_array, is_index_of, is_repeatable, shift_of, trip_count
 from ..threads.vector_lanes import ELEMENTWISE, INTEGER
 from .neighbours import Row
 
@@ -56,10 +54,6 @@ MOST_BY_LANE = 16
 SIGNED = INTEGER | {"neg"}
 """Operations on vectors of integers."""
 COMPARISONS = frozenset({"lt", "le", "gt", "ge"})
-AXES = 3
-"""Stencils of ndarrays in fewer dimensions, but windows, stay as they are: two conditions and both bodies are more to
-read than they win. Of 8192^2 floats an H100 takes .242 ms for four neighbours, and .193 so; for nine .301 and .197. In
-three, threads that take one element wait for their divisions: 1024^3 take an H200 5.7 ms, and 2.6 so."""
 COUNTS = {4: "four", 2: "two"}
 
 
@@ -116,7 +110,7 @@ def plan_of(task: Task, stored: set[Type]) -> Plan | None:
         return None
     start, end, step = loop.starts[-1], loop.ends[-1], loop.steps[-1]
     is_usual = loop.cells is None and not loop.order and is_const(start, 0) and is_const(step, 1) and end.type == i32
-    if not is_usual or not _is_repeatable(end) or _is_small(loop):
+    if not is_usual or not is_repeatable(end) or _is_small(loop):
         return None
     plan, body = Plan(loop), list(task.body)
     if body and isinstance(branch := body[-1], If):
@@ -130,16 +124,7 @@ def plan_of(task: Task, stored: set[Type]) -> Plan | None:
         return None
     if not _has_order(body, plan) or stored & _vectors(plan) or _count_by_lane(plan) > MOST_BY_LANE:
         return None
-    is_long = plan.branch is not None and any(array.shape is None for array in plan.arrays)
-    is_window = any(isinstance(statement, RangeFor) for statement in body)
-    return None if is_long and not is_window and len(loop.starts) < AXES else plan
-
-
-def _is_repeatable(end: Statement) -> bool:
-    """Return whether a task can compute the end of its loop again."""
-    if isinstance(end, (Operation, Cast)):
-        return all(map(_is_repeatable, operands(end)))
-    return isinstance(end, (Const, ArgLoad, ArrayShape))
+    return plan
 
 
 def _is_small(loop: RangeFor) -> bool:

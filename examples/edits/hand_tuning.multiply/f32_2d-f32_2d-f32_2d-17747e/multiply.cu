@@ -1,6 +1,7 @@
 // shadesmith 0.1.0, cuda 750079da, hand_tuning.py:28:
 // multiply(a: ndarray[f32, 2], b: ndarray[f32, 2], c: ndarray[f32, 2])
 // @base b8fe1d1bcc22ad0b  digest of the generated source that was edited; keep this line
+// @for options.disabled_passes = ['lower_access', 'register_tiles']
 
 #define BLOCK 256
 #define ITEMS 64  // results that a thread computes: 8 x 8

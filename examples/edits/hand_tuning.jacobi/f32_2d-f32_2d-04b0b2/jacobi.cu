@@ -1,6 +1,7 @@
 // shadesmith 0.1.0, cuda cdd8c3e3, hand_tuning.py:20:
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2])
 // @base b8f34f8cfb338891  digest of the generated source that was edited; keep this line
+// @for options.disabled_passes = ['lower_access', 'wide_accesses']
 
 #define BLOCK 128
 #define ITEMS 4  // results that a thread computes, side by side

@@ -1,6 +1,7 @@
 // shadesmith 0.1.0, vulkan a96fc29f, hand_tuning.py:28:
 // multiply(a: ndarray[f32, 2], b: ndarray[f32, 2], c: ndarray[f32, 2])
 // @base c5bc443e3ab935ad  digest of the generated source that was edited; keep this line
+// @for options.disabled_passes = ['lower_access', 'register_tiles']
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

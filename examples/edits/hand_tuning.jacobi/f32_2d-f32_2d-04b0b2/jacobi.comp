@@ -1,6 +1,7 @@
 // shadesmith 0.1.0, vulkan 046886a9, hand_tuning.py:20:
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2])
 // @base 564d6d487b2a539d  digest of the generated source that was edited; keep this line
+// @for options.disabled_passes = ['lower_access', 'wide_accesses']
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
