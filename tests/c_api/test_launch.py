@@ -90,6 +90,27 @@ def test_rows_that_the_launch_puts_together(runtime, archive, n):
     assert runtime.read(made[2][0], c.nbytes) == (a @ b + c).astype(np.int32).tobytes()
 
 
+@pytest.mark.parametrize("is_one", [False, True])
+def test_rows_that_threads_share_where_arrays_do_not_overlap(runtime, archive, is_one):
+    """A launch chooses by the addresses of its arrays."""
+
+    @ti.kernel
+    def spread(x: ti.types.ndarray(dtype=ti.i32, ndim=2), y: ti.types.ndarray(dtype=ti.i32, ndim=2)):
+        for i in range(x.shape[0]):
+            total = 0
+            for j in range(x.shape[1]):
+                total += x[i, j]
+            for j in range(x.shape[1]):
+                y[i, j] = 2 * x[i, j] + total
+
+    kernel = runtime.kernel(runtime.load(archive({"spread": spread})), "spread")
+    x = np.random.default_rng(3).integers(-9, 9, (5, 200)).astype(np.int32)
+    memory, first = runtime.array(x, "i32")
+    other, second = (memory, first) if is_one else runtime.array(np.zeros_like(x), "i32")
+    runtime.launch(kernel, first, second)
+    assert runtime.read(other, x.nbytes) == (2 * x + x.sum(1, keepdims=True)).astype(np.int32).tobytes()
+
+
 @pytest.mark.parametrize("divisor", [3, 0, -3])
 def test_bounds_are_divided_as_on_devices(runtime, archive, divisor):
     @ti.kernel

@@ -126,6 +126,42 @@ class Sizes:
 
 
 @dataclass(eq=False, slots=True)
+class RowChoice:
+    """Whether a launch starts the task whose threads share rows, or the one in which a thread has a row of its own.
+
+    Attributes:
+        pairs: ndarrays that must have no memory in common.
+        may_be_one: ndarrays that may also be one array, whose rows have one length then.
+        lanes: threads of a row; all of them must be few enough to be counted.
+        length: an array and the axis along which its rows are `least` long at least; None if the length is known.
+        is_shared: whether the task is the one whose threads share rows.
+    """
+
+    pairs: list[tuple[Array, Array]]
+    may_be_one: list[tuple[Array, Array]]
+    lanes: int = 1
+    length: tuple[Array, int] | None = None
+    least: int = 0
+    is_shared: bool = True
+
+    def __str__(self) -> str:
+        names, shared = " and ".join(array.name for array in self.overlapping), self.is_shared
+        length = f"for rows of {self.least} and more" if shared else "for shorter rows"
+        overlap = f"if {names} do not overlap" if shared else f"if {names} overlap"
+        return (" " if shared else " or ").join([length] * bool(self.length) + [overlap] * bool(names))
+
+    @property
+    def overlapping(self) -> list[Array]:
+        """The ndarrays that may overlap."""
+        return list(dict.fromkeys(chain.from_iterable((*self.pairs, *self.may_be_one))))
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there are launches for either task."""
+        return bool(self.pairs or self.may_be_one or self.length)
+
+
+@dataclass(eq=False, slots=True)
 class Task:
     """One launch: statements that run once, or a parallel loop.
 
@@ -151,6 +187,7 @@ class Task:
         short_vectors: a compiler shall not take many iterations of the serial loops at a time.
         tile: extents of the iterations of a block, whose tiles of arrays are in shared memory; () for a plain loop.
         sizes: the lengths of the loop for which a launch starts the task; None if it starts for all.
+        rows: when a launch starts the task; None if it starts for all.
         lanes: iterations of the innermost axis that are one, which is the step of the loop there.
         single: where such iterations run one by one, if they do, until `single_iterations`.
         blocks_done: counts the blocks of threads that have stored their partial results. The last one joins them in an
@@ -182,12 +219,14 @@ class Task:
     short_vectors: bool = False
     tile: tuple[int, ...] = ()
     sizes: Sizes | None = None
+    rows: RowChoice | None = None
 
     @property
     def head(self) -> str:
         """The first line of its text."""
         sizes = f" {self.sizes}" if self.sizes is not None else ""
-        return f"task {self.name} {self.kind.value} block_dim={self.block_dim}{sizes} {{"
+        rows = f" {self.rows}" if self.rows is not None else ""
+        return f"task {self.name} {self.kind.value} block_dim={self.block_dim}{sizes}{rows} {{"
 
     @property
     def together(self) -> Block:

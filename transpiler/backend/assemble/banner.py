@@ -71,7 +71,8 @@ def task_title(context: EmitContext, printed: PrintedTask) -> str:
         return f"{title}, {task.loop.purpose}"
     over = task.loop.cells or task.loop.over
     sizes = f"; for {_sizes(task.sizes)}" if task.sizes is not None else ""
-    return f"{title} over {over.name if over is not None else ', '.join(printed.names)}{sizes}"
+    rows = f"; {task.rows}" if task.rows is not None else ""
+    return f"{title} over {over.name if over is not None else ', '.join(printed.names)}{sizes}{rows}"
 
 
 def _sizes(sizes: Sizes) -> str:

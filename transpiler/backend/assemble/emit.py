@@ -20,7 +20,7 @@ from ..languages.common.target import Target
 from ..languages.registry import LANGUAGES
 from ..layout.layout import Layout, layout
 from ..layout.task_memory import memory_of
-from ..layout.trip_counts import NONE, loop_indices, serial_trip_count, size_on_host
+from ..layout.trip_counts import NONE, loop_indices, serial_trip_count, shares_rows_on_host, size_on_host
 from ..module.interface import BackendModule, Expression, SourceFile, TaskSource
 from .context import EmitContext, emit_context
 from .files import FileAssembler
@@ -96,6 +96,11 @@ def _extents(form: Layout, p: PrintedTask) -> tuple[Expression, ...] | None:
     if p.threads is None:
         return (("const", 1),)
     extents = p.threads.extents
+    if p.task.rows is not None:
+        assert extents is not None
+        is_shared, first = shares_rows_on_host(form, p.task.rows, extents), extents[0]
+        started = ("select", is_shared, first, NONE) if p.task.rows.is_shared else ("select", is_shared, NONE, first)
+        return (started, *extents[1:])
     if p.task.sizes is not None and p.task.loop is not None:
         assert extents is not None
         return (_of_sizes(form, p.task.loop, p.task.sizes, extents[0]), *extents[1:])

@@ -6,6 +6,7 @@ bound.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from math import prod
 
@@ -24,7 +25,7 @@ from ...ir.statements import (
     RangeFor,
     repeats,
 )
-from ...ir.tasks import Sizes, Task
+from ...ir.tasks import RowChoice, Sizes, Task
 from ...ir.types import Scalar, Type, i32
 from ...options import MAX_ITERATIONS
 from ..module.interface import Expression, LoopIndices
@@ -105,6 +106,40 @@ def size_on_host(layout: Layout, loop: RangeFor, sizes: Sizes) -> Expression:
         whole, other = (product, NONE) if sizes.is_whole else (NONE, product)
         product = ("select", ("ge", rest, ("const", 1)), other, whole)
     return ("select", is_thick, product, NONE)
+
+
+def shares_rows_on_host(layout: Layout, rows: RowChoice, extents: tuple[Expression, ...]) -> Expression:
+    """Return whether a launch shares rows among threads. extents: of the task, of which the last is for the threads."""
+    found: list[Expression] = [_disjoint(layout, *pair) for pair in rows.pairs]
+    for pair in rows.may_be_one:
+        same: list[Expression] = [("eq", *(("member", layout.member_numbers[array]) for array in pair))]
+        lengths = [_extents_of(layout, array)[1:] for array in pair]
+        same += [("eq", length, other) for length, other in zip(*lengths, strict=True)]
+        found.append(("max", _disjoint(layout, *pair), _joined("min", same)))
+    if rows.length is not None:
+        found.append(("ge", ("member", layout.member_numbers[rows.length]), ("const", rows.least)))
+    counts = extents[:-1] if rows.is_shared else extents
+    found.append(("ge", ("const", MAX_ITERATIONS // rows.lanes), _joined("mul", counts)))
+    return _joined("min", found)
+
+
+def _joined(op: str, parts: Sequence[Expression]) -> Expression:
+    return reduce(lambda one, other: (op, one, other), parts)
+
+
+def _disjoint(layout: Layout, first: Array, second: Array) -> Expression:
+    """Return whether one ndarray ends before the other begins."""
+    starts: list[Expression] = [("member", layout.member_numbers[array]) for array in (first, second)]
+    sizes: list[Expression] = [("const", array.element.size_bytes) for array in (first, second)]
+    ends = [
+        ("add", start, _joined("mul", [size, *_extents_of(layout, array)]))
+        for start, size, array in zip(starts, sizes, (first, second), strict=True)
+    ]
+    return ("max", ("ge", starts[1], ends[0]), ("ge", starts[0], ends[1]))
+
+
+def _extents_of(layout: Layout, array: Array) -> list[Expression]:
+    return [("member", layout.member_numbers[array, axis]) for axis in range(array.ndim)]
 
 
 def _end_of(inner: Array | Parameter, axis: int) -> Statement:

@@ -151,14 +151,21 @@ def collect(kernel: Kernel) -> Usage:
     if not usage.written <= usage.read:
         _find_read_back(usage, stores, kernel)
     usage.task_sites = sum(site not in inside for site in usage.sites)
+    _name_shapes(usage, names, kernel)
+    return usage
+
+
+def _name_shapes(usage: Usage, names: dict[tuple[Array | Texture, int], set[str | None]], kernel: Kernel) -> None:
+    """Record the extents that are needed, with their names in Python. names: of those in statements."""
     for key, candidates in names.items():
         candidates.discard(None)
         usage.shapes[key] = next(iter(candidates)) if len(candidates) == 1 else None
+    for array in (array for task in kernel.tasks if task.rows is not None for array in task.rows.overlapping):
+        usage.shapes |= {(array, axis): usage.shapes.get((array, axis)) for axis in range(array.ndim)}
     for array in usage.arrays:
         if array.shape is None and (array.clamped or not array.strided):
             for axis in range(0 if array.clamped else 1, array.ndim):
                 usage.shapes.setdefault((array, axis), None)
-    return usage
 
 
 def _find_read_back(usage: Usage, stores: Sequence[GlobalStore], kernel: Kernel) -> None:

@@ -1,0 +1,86 @@
+"""Where the threads that share rows store only to elements that none of the others touches: a query (`shared_rows`).
+
+Each thread has every nth element of a row, in each of the loops over it. So what a loop stores at its index another may
+load at its index, if both start at the same number; nothing else may be loaded from the array or stored to it.
+"""
+
+from __future__ import annotations
+
+from ...ir.nodes import Statement, walk
+from ...ir.statements import (
+    Array,
+    AtomicOp,
+    Const,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalStore,
+    RangeFor,
+    base_pointer,
+)
+from ...ir.tasks import RowChoice, Task
+from ...ir.types import Scalar
+from ..analysis.queries import is_index_of
+from ..analysis.value_ranges import same_value
+from .overlap_loads import is_plain_field
+
+LEAST_BYTES = 4
+"""Of an element; GPUs store shorter ones as parts of such."""
+
+
+def own_stores(task: Task, rows: list[RangeFor]) -> RowChoice | None:
+    """Return which ndarrays may not overlap if each element that rows store is to be of one thread; None if one is of
+    several anyway.
+    """
+    row_of = {statement: row for row in rows for statement in walk(row.body)}
+    accesses = [s for s in walk(task.body) if isinstance(s, (GlobalLoad, GlobalStore, AtomicOp))]
+    places: dict[Array, tuple[GlobalPtr, RangeFor]] = {}
+    for store in accesses:
+        if isinstance(store, GlobalStore) and store in row_of:
+            pointer = store.pointer
+            if not isinstance(pointer, GlobalPtr) or not _is_plain(pointer.array):
+                return None
+            places[pointer.array] = pointer, row_of[store]
+    apart: dict[tuple[Array, Array], bool] = {}
+    for access in accesses:
+        base, row = base_pointer(access.pointer), row_of.get(access)
+        if not isinstance(base, GlobalPtr):
+            continue
+        if base.array in places and not (row and _is_same(base, row, *places[base.array], row_of)):
+            return None
+        for array, place in places.items():
+            if array is not base.array and array.may_alias and base.array.may_alias:
+                may_be_one = row is not None and _is_alike(array, base.array) and _is_same(base, row, *place, row_of)
+                apart[array, base.array] = apart.get((array, base.array), True) and may_be_one
+    if any(other.strided for _, other in apart):
+        return None
+    pairs = [pair for pair, may_be_one in apart.items() if not may_be_one]
+    return RowChoice(pairs, [pair for pair, may_be_one in apart.items() if may_be_one])
+
+
+def _is_alike(array: Array, other: Array) -> bool:
+    """Return whether two arrays have elements of one type and as many axes."""
+    return array.element == other.element and array.ndim == other.ndim
+
+
+def _is_plain(array: Array) -> bool:
+    """Return whether the elements of an array are numbers in memory, each at an address of its own."""
+    if not isinstance(array.element, Scalar) or array.element.size_bytes < LEAST_BYTES or array.clamped:
+        return False
+    return not array.strided if array.shape is None else is_plain_field(array)
+
+
+def _is_same(
+    pointer: Statement, row: RangeFor, other: GlobalPtr, other_row: RangeFor, row_of: dict[Statement, RangeFor]
+) -> bool:
+    """Return whether two pointers are of the same row, at the index of a loop, and both loops start at one number."""
+    assert isinstance(pointer, GlobalPtr)
+    first, second = row.starts[0], other_row.starts[0]
+    if not (
+        first is second or (isinstance(first, Const) and isinstance(second, Const) and first.value == second.value)
+    ):
+        return False
+    *before, last = pointer.indices
+    *others, other_last = other.indices
+    if not is_index_of(last, row) or not is_index_of(other_last, other_row) or any(i in row_of for i in before):
+        return False
+    return all(same_value(index, another) for index, another in zip(before, others, strict=True))
