@@ -80,18 +80,18 @@ def shared_rows(kernel: Kernel, context: PassContext) -> bool:
     for task in kernel.tasks:
         if task.block_dim % 32 == 0 and may_synchronize(task):
             changed |= make_rows(kernel, task, context.options.fast_math)
-        row = _row_of(task)
+        row = row_of(task)
         lanes = 0 if row is None or task.loop is None else _lanes_of(row, task.loop, most)
         if row is None or not lanes:
             continue
-        joined = _accumulators(task, row, context.options.fast_math)
+        joined = accumulators(task, row, context.options.fast_math)
         if joined:
             _share(task, row, lanes, joined, context.options.why_comments)
             changed = True
     return changed
 
 
-def _row_of(task: Task) -> RangeFor | None:
+def row_of(task: Task) -> RangeFor | None:
     """Return the only loop in the iterations of a task, if several threads may run it."""
     loop = task.loop
     if loop is None or loop.order or loop.cells is not None or task.private or task.tile or task.block_dim % 32:
@@ -169,16 +169,25 @@ def _is_read(bound: Statement, loop: RangeFor) -> bool:
 
 def _is_made_of(value: Statement, loop: RangeFor) -> bool:
     """Return whether indices of a loop are in a value, without what it loads."""
-    if isinstance(value, GlobalLoad):
-        return False
-    return is_index_of(value, loop) or any(_is_made_of(operand, loop) for operand in operands(value))
+    return bool(axes_in(value, loop))
+
+
+def axes_in(value: Statement, loop: RangeFor) -> set[int]:
+    """Return the axes of a loop whose indices are in a value, without what it loads."""
+    pending, seen = [value], {value}
+    while pending:
+        current = pending.pop()
+        if not isinstance(current, GlobalLoad):
+            pending += [operand for operand in operands(current) if operand not in seen]
+            seen.update(pending)
+    return {s.axis for s in seen if is_index_of(s, loop)}
 
 
 def _depends(value: Statement, loop: RangeFor) -> bool:
     return is_index_of(value, loop) or any(_depends(operand, loop) for operand in operands(value))
 
 
-def _accumulators(task: Task, row: RangeFor, fast_math: bool) -> dict[Alloca, str]:
+def accumulators(task: Task, row: RangeFor, fast_math: bool) -> dict[Alloca, str]:
     """Return the variables that a loop only adds to or takes the least or greatest of; {} if it does anything else."""
     inside = {s for s in walk(row.body) if isinstance(s, Alloca)}
     found: dict[Alloca, str] = {}
@@ -223,13 +232,8 @@ def _share(task: Task, row: RangeFor, lanes: int, joined: dict[Alloca, str], com
     _add_axis(task, loop, lanes)
     builder = Builder(Block(list(before)), row.location)
     lane = builder.add(LoopIndex(loop, len(loop.starts) - 1, type=i32, name=loop.names[-1]))
-    for variable, op in joined.items():
-        if op == "add" and not _starts_with_zero(before, variable):
-            assert isinstance(variable.type, Scalar)
-            first = builder.add(If(builder.op("gt", lane, builder.const(0))))
-            with builder.into(first.then):
-                builder.add(LocalStore(variable, builder.const(0, variable.type)))
-    _stride(builder, row, lane, lanes)
+    start_with_zeros(builder, before, joined, lane)
+    stride(builder, row, lane, lanes)
     if comments:
         note = f"{WORDS.get(lanes, lanes)} threads share a row and read neighbours together (shared_rows)"
         row.remarks = (Remark(note, "above", row.location), *row.remarks)
@@ -244,7 +248,17 @@ def _share(task: Task, row: RangeFor, lanes: int, joined: dict[Alloca, str], com
     task.body.statements = builder.block.statements
 
 
-def _stride(builder: Builder, row: RangeFor, lane: Statement, lanes: int) -> None:
+def start_with_zeros(builder: Builder, before: list[Statement], joined: dict[Alloca, str], lane: Statement) -> None:
+    """Let sums that start with another number start with it in the first of the threads only."""
+    for variable, op in joined.items():
+        if op == "add" and not _starts_with_zero(before, variable):
+            assert isinstance(variable.type, Scalar)
+            first = builder.add(If(builder.op("gt", lane, builder.const(0))))
+            with builder.into(first.then):
+                builder.add(LocalStore(variable, builder.const(0, variable.type)))
+
+
+def stride(builder: Builder, row: RangeFor, lane: Statement, lanes: int) -> None:
     """Add the loop over a row, of which each thread takes every `lanes`th element."""
     start = row.starts[0]
     row.steps = [builder.const(lanes)]
