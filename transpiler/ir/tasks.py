@@ -91,7 +91,7 @@ class Sizes:
     """The lengths of the loop of a task for which a launch starts it; other tasks have the iterations of other lengths.
 
     Attributes:
-        axes: two axes of the loop.
+        axes: axes of the loop.
         least, below: limits of the product of their lengths, None if it has no upper limit.
         thinnest: if one of them is shorter, the product counts as 0.
         inner: what has the end of the serial loop inside: an argument, or an array, whose extent along `inner_axis` it
@@ -99,9 +99,10 @@ class Sizes:
         inner_least: if the end is less, the product counts as 0.
         tile: how many iterations a tile has along each of the axes, and of the serial loop; () if that does not matter.
         is_whole: whether all tiles must be whole, or one must not be; else the product counts as 0.
+        most: if the product is more, it counts as 0; None if it has no such limit.
     """
 
-    axes: tuple[int, int]
+    axes: tuple[int, ...]
     thinnest: int
     least: int
     below: int | None = None
@@ -110,12 +111,22 @@ class Sizes:
     inner_least: int = 0
     tile: tuple[int, ...] = ()
     is_whole: bool = False
+    most: int | None = None
 
     def __str__(self) -> str:
+        if self.most is not None:
+            return f"for {self.of_few()}"
         if not self.least:
             return f"for fewer than {self.below} iterations"
         most = "iterations and more" if self.below is None else f"to {self.below - 1} iterations"
         return f"for {self.least} {most}{self.of_tiles}"
+
+    def of_few(self, form: str = "d") -> str:
+        """Return which lengths these are if there is `most`: up to that, or all others. form: of numbers."""
+        inner = "" if self.inner is None else f"{self.inner_least:{form}}"
+        if self.least:
+            return f"up to {self.most:{form}} iterations{f', {inner} and more inside' if inner else ''}"
+        return f"more than {self.most:{form}} iterations{f', or fewer than {inner} inside' if inner else ''}"
 
     @property
     def of_tiles(self) -> str:

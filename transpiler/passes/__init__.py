@@ -107,6 +107,7 @@ from .threads.keep_elements import keep_elements
 from .threads.overlap_loads import overlap_loads
 from .threads.private_sums import private_sums
 from .threads.reduce_atomics import reduce_atomics
+from .threads.shared_columns import shared_columns
 from .threads.shared_rows import shared_rows
 from .threads.split_threads import split_threads
 from .threads.unroll_reductions import unroll_reductions
@@ -181,6 +182,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     block_tiles: (RangeFor,),
     register_tiles: (RangeFor,),
     shared_rows: (LocalStore, AtomicOp),
+    shared_columns: (LocalStore,),
     vector_atomics: (AtomicOp,),
     whole_atomics: (MatrixElement,),
     gather_adjoints: (DERIVATIVE,),
@@ -274,6 +276,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         register_tiles,  # after these: an entry with reductions has no barriers in its iterations
         block_tiles,  # after these: an entry with reductions or copies has no barriers in its iterations
         shared_rows,  # after `block_tiles`: it adds no loop, and a row of a tile is none
+        shared_columns,  # likewise; after `shared_rows`, which makes loops over rows
         transposed_tiles,  # after these, whose loops have an order or share rows
         peel_borders,  # after these, which leave attributes at the loops that stay whole
         overlap_loads,  # after `block_sums`, whose loops overlap already

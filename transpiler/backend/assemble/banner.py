@@ -77,6 +77,8 @@ def task_title(context: EmitContext, printed: PrintedTask) -> str:
 
 def _sizes(sizes: Sizes) -> str:
     """Return for which lengths of its loop a launch starts a task."""
+    if sizes.most is not None:
+        return sizes.of_few(",")
     if not sizes.least:
         inner = " or inside" if sizes.inner is not None else ""
         return f"fewer than {sizes.below:,} iterations, or {sizes.thinnest} along an axis{inner}"

@@ -38,6 +38,8 @@ HOST_OPERATIONS: dict[str, str] = {
     "wrapping_add": "add", "wrapping_sub": "sub", "wrapping_mul": "mul",
 }  # fmt: skip
 """Operations in bounds that a host computes, and as which operation of `ops.HOST_OPS`."""
+LARGEST_END = MAX_ITERATIONS - 32
+"""Of a serial loop whose iterations a task takes up to 32 at a time: the next index does not wrap."""
 AS_THEY_ARE = ("ge", "select")
 """Of these, those whose results wrap nothing."""
 
@@ -89,14 +91,17 @@ def extent_on_host(layout: Layout, loop: RangeFor, axis: int) -> Expression | No
 
 
 def size_on_host(layout: Layout, loop: RangeFor, sizes: Sizes) -> Expression:
-    """Return the number that the limits of `sizes` are for: the product of two lengths, 0 if a length is too short."""
-    rows, columns = (_length_on_host(layout, loop, axis) for axis in sizes.axes)
-    is_thick: Expression = ("ge", ("min", rows, columns), ("const", sizes.thinnest))
-    product: Expression = ("mul", rows, columns)
-    lengths = [rows, columns]
+    """Return the number that the limits of `sizes` are for: the product of lengths, 0 if a length is too short."""
+    lengths = [_length_on_host(layout, loop, axis) for axis in sizes.axes]
+    shortest = reduce(lambda one, other: ("min", one, other), lengths)
+    product = reduce(lambda one, other: ("mul", one, other), lengths)
+    is_thick: Expression = ("ge", shortest, ("const", sizes.thinnest))
+    if sizes.most is not None:
+        product = ("select", ("ge", ("const", sizes.most), product), product, NONE)
     if sizes.inner is not None:
         end = _on_host(layout, _end_of(sizes.inner, sizes.inner_axis))
         assert end is not None
+        product = ("select", ("ge", ("const", LARGEST_END), end), product, NONE)
         product = ("select", ("ge", end, ("const", sizes.inner_least)), product, NONE)
         lengths.append(end)
     if sizes.tile:

@@ -89,10 +89,10 @@ def shared_rows(kernel: Kernel, context: PassContext) -> bool:
     for task in list(kernel.tasks):
         if task.block_dim % 32 == 0 and may_synchronize(task):
             changed |= make_rows(kernel, task, context.options.fast_math)
-        rows = _rows_of(task)
+        rows = rows_of(task)
         lanes = 0 if task.loop is None else _lanes_of_all(rows, task.loop, most)
         if lanes:
-            joined = [_accumulators(row, context.options.fast_math) for row in rows]
+            joined = [accumulators(row, context.options.fast_math) for row in rows]
             choice = own_stores(task, rows)
             if choice is not None and all(found is not None for found in joined):
                 end = rows[0].ends[0]
@@ -105,7 +105,7 @@ def shared_rows(kernel: Kernel, context: PassContext) -> bool:
     return changed
 
 
-def _rows_of(task: Task) -> list[RangeFor]:
+def rows_of(task: Task) -> list[RangeFor]:
     """Return the loops in the iterations of a task, if several threads may run them, one loop after another."""
     loop = task.loop
     if loop is None or loop.order or loop.cells is not None or task.private or task.tile or task.block_dim % 32:
@@ -196,16 +196,25 @@ def _is_read(bound: Statement, loop: RangeFor) -> bool:
 
 def _is_made_of(value: Statement, loop: RangeFor) -> bool:
     """Return whether indices of a loop are in a value, without what it loads."""
-    if isinstance(value, GlobalLoad):
-        return False
-    return is_index_of(value, loop) or any(_is_made_of(operand, loop) for operand in operands(value))
+    return bool(axes_in(value, loop))
+
+
+def axes_in(value: Statement, loop: RangeFor) -> set[int]:
+    """Return the axes of a loop whose indices are in a value, without what it loads."""
+    pending, seen = [value], {value}
+    while pending:
+        current = pending.pop()
+        if not isinstance(current, GlobalLoad):
+            pending += [operand for operand in operands(current) if operand not in seen]
+            seen.update(pending)
+    return {s.axis for s in seen if is_index_of(s, loop)}
 
 
 def _depends(value: Statement, loop: RangeFor) -> bool:
     return is_index_of(value, loop) or any(_depends(operand, loop) for operand in operands(value))
 
 
-def _accumulators(row: RangeFor, fast_math: bool) -> dict[Alloca, str] | None:
+def accumulators(row: RangeFor, fast_math: bool) -> dict[Alloca, str] | None:
     """Return the variables that a loop only adds to or takes the least or greatest of; None if it does anything else
     than that and storing elements."""
     inside = {s for s in walk(row.body) if isinstance(s, Alloca)}
@@ -260,11 +269,11 @@ def _share(task: Task, rows: list[RangeFor], lanes: int, joined: list[dict[Alloc
     if comments:
         note = f"{WORDS.get(lanes, lanes)} threads share a row and read neighbours together (shared_rows)"
         rows[0].remarks = (Remark(note, "above", rows[0].location), *rows[0].remarks)
-    accumulators = dict(zip(rows, joined, strict=True))
+    joined_of = dict(zip(rows, joined, strict=True))
     for statement in body[first : last + 1]:
         builder.location = statement.location
         if isinstance(statement, RangeFor):
-            _add_row(builder, statement, lane, lanes, accumulators[statement])
+            _add_row(builder, statement, lane, lanes, joined_of[statement])
         else:
             builder.add(statement)
     if body[last + 1 :]:
@@ -274,13 +283,8 @@ def _share(task: Task, rows: list[RangeFor], lanes: int, joined: list[dict[Alloc
 
 def _add_row(builder: Builder, row: RangeFor, lane: Statement, lanes: int, joined: dict[Alloca, str]) -> None:
     """Add the loop over a row for one of its threads, and what joins the accumulators of all."""
-    for variable, op in joined.items():
-        if op == "add" and not _starts_with_zero(builder.block.statements, variable):
-            assert isinstance(variable.type, Scalar)
-            first = builder.add(If(builder.op("gt", lane, builder.const(0))))
-            with builder.into(first.then):
-                builder.add(LocalStore(variable, builder.const(0, variable.type)))
-    _stride(builder, row, lane, lanes)
+    start_with_zeros(builder, list(builder.block), joined, lane)
+    stride(builder, row, lane, lanes)
     distances = [distance for distance in (16, 8, 4, 2, 1) if distance < lanes]
     for variable, op in joined.items():
         for distance in distances:
@@ -290,7 +294,17 @@ def _add_row(builder: Builder, row: RangeFor, lane: Statement, lanes: int, joine
             builder.add(LocalStore(variable, builder.op(op, own, other)))
 
 
-def _stride(builder: Builder, row: RangeFor, lane: Statement, lanes: int) -> None:
+def start_with_zeros(builder: Builder, before: list[Statement], joined: dict[Alloca, str], lane: Statement) -> None:
+    """Let sums that start with another number start with it in the first of the threads only."""
+    for variable, op in joined.items():
+        if op == "add" and not _starts_with_zero(before, variable):
+            assert isinstance(variable.type, Scalar)
+            first = builder.add(If(builder.op("gt", lane, builder.const(0))))
+            with builder.into(first.then):
+                builder.add(LocalStore(variable, builder.const(0, variable.type)))
+
+
+def stride(builder: Builder, row: RangeFor, lane: Statement, lanes: int) -> None:
     """Add the loop over a row, of which each thread takes every `lanes`th element."""
     start = row.starts[0]
     row.steps = [builder.const(lanes)]

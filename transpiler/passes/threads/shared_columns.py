@@ -1,0 +1,282 @@
+"""Lets several threads share a loop over a column of a matrix, where there are too few columns to keep a GPU busy.
+
+    for j in n {                                  for j_tile in n step 32, thread in 0 .. 1024 {
+        s = 0                                         part, column = thread / 32, thread % 32
+        for i in m {                                  j = j_tile + column
+            s += a[i, j] * x[i]                       s = 0
+        }                                             for i in part .. m step 32 { s += a[i, j] * x[i] }
+        y[j] = s                      ->              s_parts[part, column] = s
+    }                                                 barrier
+                                                      if part == 0 {
+                                                          for other in 1 .. 32 { s += s_parts[other, column] }
+                                                          y[j] = s
+                                                      }
+                                                  }
+
+Neighbouring threads read neighbouring columns already, but 8192 threads have too few loads in flight: the product of a
+vector with 8192 x 8192 floats took an H200 .51 ms, .133 with 8 threads a column, .080 with 16 and .065 with 32, in CUDA
+C by hand.
+
+Threads behind the last column compute it again, and store nothing: all threads of a block come to the barrier. Sums of
+floats need `fast_math`, since their order changes. Over ndarrays, or up to an argument, a launch chooses the task.
+"""
+
+from __future__ import annotations
+
+from ...ir.builder import Builder
+from ...ir.nodes import Block, Remark, Statement, walk
+from ...ir.statements import (
+    Alloca,
+    ArgLoad,
+    Array,
+    ArrayShape,
+    Const,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalStore,
+    If,
+    LocalLoad,
+    LocalStore,
+    LoopIndex,
+    Parameter,
+    RangeFor,
+    base_pointer,
+    is_const,
+)
+from ...ir.tasks import Kernel, Sizes, Task
+from ...ir.threads import Barrier
+from ...ir.types import i32
+from ...options import MAX_ITERATIONS, Capabilities, CompileOptions
+from ..analysis.queries import count_along, is_given, is_index_of, names_of, summands, trip_count
+from ..context import PassContext
+from ..rewrite import Rewriter
+from ..tasks.copies import copy_of, put_in_place
+from ..tiles.tiled_loops import new_shared
+from .overlap_loads import is_plain_field
+from .shared_rows import accumulators, axes_in, rows_of, start_with_zeros, stride
+
+COLUMNS = 32
+"""Of a block: those of a warp, which reads 128 bytes of a row of floats."""
+MOST_PARTS, FEWEST_PARTS = 32, 8
+"""Threads of a column."""
+LONG = 64
+"""Rows of each thread that are worth it; a guess, as is `MANY`."""
+MANY = 1 << 16
+"""Columns that keep a GPU busy with a thread each."""
+End = tuple[Array | Parameter | None, int]
+"""What has the end of a loop, and the axis of an array; None if the end is a number."""
+
+
+def shared_columns(kernel: Kernel, context: PassContext) -> bool:
+    """Share such loops of GPUs among threads of a block."""
+    capabilities, options = context.capabilities, context.options
+    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or options.deterministic:
+        return False
+    if options.block_dim != CompileOptions().block_dim:
+        return False
+    changed = False
+    for task in list(kernel.tasks):
+        column = _column_of(task)
+        if task.loop is None or column is None or not _is_usual(task.loop) or not _has_columns(column, task.loop):
+            continue
+        joined = accumulators(column, options.fast_math)
+        parts = _parts(task.loop, column, joined, capabilities) if joined else 0
+        if joined and parts:
+            _choose_by_size(kernel, task, column, parts)
+            _Sharing(kernel, task, column, parts, joined).run(options.why_comments)
+            changed = True
+    return changed
+
+
+# --- which loops ------------------------------------------------------------------------------------------------------
+
+
+def _column_of(task: Task) -> RangeFor | None:
+    """Return the only loop in the iterations of a task, if it stores nothing and a launch does not choose by it yet."""
+    loops = rows_of(task) if task.rows is None else []
+    stores = len(loops) == 1 and any(isinstance(s, GlobalStore) for s in walk(loops[0].body))
+    return loops[0] if len(loops) == 1 and not stores else None
+
+
+def _is_usual(loop: RangeFor) -> bool:
+    """Return whether a loop has few iterations, as far as is known; the host counts them, and they are one apart."""
+    if loop.block_dim is not None or loop.grid_stride or not all(is_const(step, 1) for step in loop.steps):
+        return False
+    count = trip_count(loop)
+    starts = [int(start.value) for start in loop.starts if isinstance(start, Const)]
+    if len(starts) < len(loop.starts) or starts[-1] > MAX_ITERATIONS - MANY - COLUMNS:  # the last block may not wrap
+        return False
+    return all(map(is_given, loop.ends)) and (count is None or count <= MANY)
+
+
+def _has_columns(column: RangeFor, loop: RangeFor) -> bool:
+    """Return whether a serial loop loads elements of columns, one of each iteration, and of no rows.
+
+    Else it loads only what is the same for all columns, such as `x[i]`.
+    """
+    found, last = False, len(loop.starts) - 1
+    for load in walk(column.body):
+        pointer = base_pointer(load.pointer) if isinstance(load, GlobalLoad) else None
+        if not isinstance(pointer, GlobalPtr) or not any(axes_in(index, column) for index in pointer.indices):
+            continue
+        if _is_in_column(pointer, loop):
+            found = True
+        elif any(last in axes_in(index, loop) for index in pointer.indices):
+            return False
+    return found
+
+
+def _is_in_column(pointer: GlobalPtr, loop: RangeFor) -> bool:
+    """Return whether neighbouring iterations load neighbours, and others load other elements."""
+    array, last = pointer.array, len(loop.starts) - 1
+    if pointer.cell is not None or array.clamped or array.strided or array.place is not None or array.is_shared:
+        return False
+    if array.shape is not None and not is_plain_field(array):
+        return False
+    *before, innermost = pointer.indices
+    own = [(sign, value) for sign, value in summands(innermost) if last in axes_in(value, loop)]
+    is_next = len(own) == 1 and own[0][0] == 1 and is_index_of(own[0][1], loop)
+    axes = [axes_in(index, loop) for index in before]
+    return is_next and not any(last in found for found in axes) and {last}.union(*axes) == set(range(last + 1))
+
+
+def _parts(loop: RangeFor, column: RangeFor, joined: dict[Alloca, str], capabilities: Capabilities) -> int:
+    """Return how many threads share a column, 0 if a thread should have it alone."""
+    start, end, length = column.starts[0], column.ends[0], count_along(column, 0)
+    if not isinstance(start, Const) or int(start.value) < 0 or (length is None and _end_of(column) == (None, 0)):
+        return 0
+    if isinstance(end, Const) and int(end.value) > MAX_ITERATIONS - MOST_PARTS:  # the next index would wrap
+        return 0
+    row_bytes = COLUMNS * sum(variable.type.size_bytes for variable in joined if variable.type is not None)
+    threads, parts = capabilities.max_block_dim, MOST_PARTS
+    while parts * COLUMNS > threads or parts * row_bytes > capabilities.max_shared_bytes or _is_short(length, parts):
+        parts //= 2
+        if parts < FEWEST_PARTS:
+            return 0
+    return parts
+
+
+def _is_short(length: int | None, parts: int) -> bool:
+    return length is not None and length < LONG * parts
+
+
+def _end_of(column: RangeFor) -> End:
+    """Return what has the end of a serial loop, if only the launch knows it."""
+    match column.ends[0]:
+        case ArrayShape(array=Array() as array, axis=axis):
+            return array, axis
+        case ArgLoad(parameter=parameter, type=kind) if kind == i32:
+            return parameter, 0
+    return None, 0
+
+
+def _choose_by_size(kernel: Kernel, task: Task, column: RangeFor, parts: int) -> None:
+    """Add a task with a thread for each column, if only the launch knows how many and how long they are."""
+    loop, (inner, axis) = task.loop, _end_of(column)
+    assert loop is not None and isinstance(column.starts[0], Const)
+    if trip_count(loop) is not None and inner is None:
+        return
+    axes, least = tuple(range(len(loop.starts))), int(column.starts[0].value) + LONG * parts
+    plain = copy_of(task)
+    plain.sizes = Sizes(axes, 1, 0, 1, inner, axis, least, most=MANY)
+    task.sizes = Sizes(axes, 1, 1, None, inner, axis, least, most=MANY)
+    put_in_place(kernel, task, [plain, task])
+
+
+# --- the parts --------------------------------------------------------------------------------------------------------
+
+
+class _Sharing:
+    """Gives each column of a task several threads.
+
+    Attributes:
+        rows: the serial loop.
+        parts: threads of a column.
+        joined: the accumulators, with the operations that join those of the threads.
+        axis: that of the columns, the last one. name: of its index.
+        is_whole: whether all blocks certainly have `COLUMNS` columns.
+    """
+
+    def __init__(self, kernel: Kernel, task: Task, rows: RangeFor, parts: int, joined: dict[Alloca, str]) -> None:
+        assert task.loop is not None
+        self.kernel, self.task, self.loop, self.rows = kernel, task, task.loop, rows
+        self.parts, self.joined = parts, joined
+        self.axis = len(task.loop.starts) - 1
+        self.name = names_of(task.loop)[-1]
+        self.is_whole = (count_along(task.loop, self.axis) or 1) % COLUMNS == 0
+        self.builder = Builder(Block(), task.loop.location)
+
+    def run(self, comments: bool) -> None:
+        """Replace the body of the task."""
+        builder, body, end = self.builder, self.task.body, self.loop.ends[self.axis]
+        self._add_threads()
+        thread, first = (builder.add(LoopIndex(self.loop, axis, type=i32)) for axis in (self.axis + 1, self.axis))
+        part = builder.op("floordiv", thread, builder.const(COLUMNS))
+        column = builder.op("mod", thread, builder.const(COLUMNS))
+        part.hint, column.hint = "part", "column"
+        limit = None if self.is_whole else builder.op("sub", builder.again(end), first)
+        last = None if limit is None else builder.op("sub", limit, builder.const(1))
+        index = builder.op("add", first, column if last is None else builder.op("min", column, last))
+        index.name = self.name
+        self._replace_index(index)
+        position = body.statements.index(self.rows)
+        before, after = body.statements[:position], body.statements[position + 1 :]
+        builder.block.statements += before
+        builder.location = self.rows.location
+        start_with_zeros(builder, before, self.joined, part)
+        if comments:
+            note = f"{self.parts} threads share a column: the rows of each are {self.parts} apart (shared_columns)"
+            self.rows.remarks = (Remark(note, "above", self.rows.location), *self.rows.remarks)
+        stride(builder, self.rows, part, self.parts)
+        arrays = self._store_parts(part, column)
+        builder.add(Barrier("block"))
+        is_first = builder.op("eq", part, builder.const(0))
+        if limit is not None:
+            is_first = builder.op("logical_and", is_first, builder.op("lt", column, limit))
+        with builder.into(builder.add(If(is_first)).then):
+            self._join(arrays, column)
+            builder.block.statements += after
+        body.statements[:] = builder.block.statements
+
+    def _add_threads(self) -> None:
+        """Make blocks of columns of the last axis, and add an axis of the threads of a block."""
+        loop, task, threads = self.loop, self.task, self.parts * COLUMNS
+        names = names_of(loop)
+        bounds = [Const(value, type=i32, location=loop.location) for value in (0, threads, 1, COLUMNS)]
+        task.prologue.statements += bounds
+        loop.steps[self.axis] = bounds[-1]
+        for values, bound in zip((loop.starts, loop.ends, loop.steps), bounds[:3], strict=True):
+            values.append(bound)
+        loop.names = [*names[:-1], f"{self.name}_tile", "thread"]
+        loop.over, loop.grid_stride = None, False
+        task.block_dim, task.tile = threads, (threads,)
+
+    def _replace_index(self, index: Statement) -> None:
+        """Replace the index of the last axis, which is now that of the first column of a block."""
+
+        def replace(rewriter: Rewriter, value: Statement) -> Statement | None:
+            return index if is_index_of(value, self.loop) and value.axis == self.axis else None
+
+        Rewriter({LoopIndex: replace}).block(self.task.body)
+
+    def _store_parts(self, part: Statement, column: Statement) -> list[Array]:
+        """Let each thread store what it has added up; return the arrays in shared memory."""
+        arrays = []
+        for variable in self.joined:
+            name = f"{variable.name or variable.hint or self.name}_parts"
+            arrays.append(new_shared(self.kernel, name, variable.type, (self.parts, COLUMNS)))
+            place = self.builder.add(GlobalPtr(arrays[-1], [part, column], type=variable.type))
+            self.builder.store(place, self.builder.load(variable))
+        return arrays
+
+    def _join(self, arrays: list[Array], column: Statement) -> None:
+        """Let the first thread of a column join what all have."""
+        builder = self.builder
+        one, parts = builder.const(1), builder.const(self.parts)
+        others = builder.add(RangeFor([one], [parts], [one], ["other"]))
+        with builder.into(others.body):
+            other = builder.add(LoopIndex(others, type=i32))
+            for (variable, op), array in zip(self.joined.items(), arrays, strict=True):
+                own = builder.add(LocalLoad(variable, type=variable.type))
+                value = builder.load(builder.add(GlobalPtr(array, [other, column], type=variable.type)))
+                builder.add(LocalStore(variable, builder.op(op, own, value)))
