@@ -158,6 +158,15 @@ def collect(kernel: Kernel) -> Usage:
         if array.shape is None and (array.clamped or not array.strided):
             for axis in range(0 if array.clamped else 1, array.ndim):
                 usage.shapes.setdefault((array, axis), None)
+    return _with_extents_of_copies(usage, kernel)
+
+
+def _with_extents_of_copies(usage: Usage, kernel: Kernel) -> Usage:
+    """Add the extents by which an entry decides whether threads add to copies of ndarrays."""
+    for sums in [sums for task in kernel.tasks for sums in task.private if sums.is_choice]:
+        for array in usage.arrays.keys() & {sums.array, *sums.others}:
+            for axis in range(array.ndim):
+                usage.shapes.setdefault((array, axis), None)
     return usage
 
 
