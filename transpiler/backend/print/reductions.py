@@ -84,6 +84,11 @@ DECLARATION = (
     "    initializer(omp_priv = NAN)"
 )
 
+DECLARATION_OF_SUM = (
+    "#pragma omp declare reduction({name} : {type} : omp_out += omp_in) \\\n    initializer(omp_priv = -0.0)"
+)
+"""With `fast_math=False`: OpenMP's own sums start with 0.0, which changes -0.0."""
+
 
 @dataclass(slots=True)
 class PrintedReduction:
@@ -216,14 +221,19 @@ def print_reductions(
     scalars = [printed.reduction for printed in reductions.printed]
     if p.e.language.nested_loops and all(isinstance(r.accumulator.type, Scalar) for r in scalars):
         names: dict[str, list[str]] = {}
+        exact = p.e.target.exact
         for q in reductions.printed:
-            names.setdefault(_simd_operator(q.reduction), []).append(q.run or q.name)
+            names.setdefault(_simd_operator(q.reduction, exact), []).append(q.run or q.name)
         reductions.clauses = [f"reduction({operator}: {', '.join(listed)})" for operator, listed in names.items()]
         reductions.simd = list(reductions.clauses)
         if any(r.element.bits < element_of(r.accumulator.type).bits and r.element.is_float for r in scalars):
             reductions.simd.append(LANES_OF_RUNS if any(q.run for q in reductions.printed) else LANES_OF_SUMS)
-        floats = {_simd_operator(q.reduction): q.type for q in reductions.printed if _is_extremum(q.reduction)}
+        floats = {_simd_operator(q.reduction, exact): q.type for q in reductions.printed if _is_extremum(q.reduction)}
         reductions.declarations = [DECLARATION.format(name=name, type=type) for name, type in floats.items()]
+        sums = {
+            _simd_operator(q.reduction, exact): q.type for q in reductions.printed if exact and _is_sum(q.reduction)
+        }
+        reductions.declarations += [DECLARATION_OF_SUM.format(name=name, type=type) for name, type in sums.items()]
     if p.e.language.block_reduction is not None:
         for printed in reductions.printed:
             reductions.joins += _block_joins(p.e, printed, capabilities)
@@ -234,8 +244,14 @@ def _is_extremum(reduction: Reduction) -> bool:
     return element_of(reduction.accumulator.type).is_float and reduction.op in ("min", "max")
 
 
-def _simd_operator(reduction: Reduction) -> str:
-    """Return OpenMP's operator; its `max` leaves open what it returns if an operand is NaN."""
+def _is_sum(reduction: Reduction) -> bool:
+    return element_of(reduction.accumulator.type).is_float and reduction.op == "add"
+
+
+def _simd_operator(reduction: Reduction, exact: bool) -> str:
+    """Return OpenMP's operator; its `max` leaves open what it returns if an operand is NaN, its sums start with 0.0."""
+    if exact and _is_sum(reduction):
+        return f"sum_{reduction.accumulator.type}"
     if not _is_extremum(reduction):
         return SIMD[reduction.op]
     return f"{reduction.op}_{reduction.accumulator.type}"
