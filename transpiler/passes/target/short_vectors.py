@@ -21,6 +21,7 @@ from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor
 from ..analysis.queries import is_index_of
 from ..context import PassContext
+from .masked_terms import mask_terms
 
 MOST_OPERATIONS, MOST_OF_VECTORS = 8, 24
 """Of a loop whose time is that of its loads, those of indices counted; and of a loop that gathers vectors."""
@@ -30,17 +31,25 @@ def short_vectors(kernel: Kernel, context: PassContext) -> bool:
     """Mark the tasks of C that contain such loops."""
     if not context.capabilities.blocks_as_loops:
         return False
+    changed = False
     for task in kernel.tasks:
         task.short_vectors = _has_gathered_sums(task)
-    return any(task.short_vectors for task in kernel.tasks)
+        if context.options.fast_math and task.loop is not None and not (task.as_lanes or task.lane_loops):
+            for loop in _innermost(task):
+                changed |= mask_terms(loop)
+    return changed or any(task.short_vectors for task in kernel.tasks)
 
 
 def _has_gathered_sums(task: Task) -> bool:
     if task.loop is None or task.as_lanes or task.lane_loops or task.is_split or task.private:
         return False
-    serial = [s for s in walk(task.body) if s.BLOCKS and isinstance(s, RangeFor) and repeats(s)]
-    innermost = [loop for loop in serial if not any(repeats(s) for s in walk(loop.body) if s.BLOCKS)]
+    innermost = _innermost(task)
     return bool(innermost) and all(map(_gathers, innermost))
+
+
+def _innermost(task: Task) -> list[RangeFor]:
+    serial = [s for s in walk(task.body) if s.BLOCKS and isinstance(s, RangeFor) and repeats(s)]
+    return [loop for loop in serial if not any(repeats(s) for s in walk(loop.body) if s.BLOCKS)]
 
 
 def _gathers(loop: RangeFor) -> bool:
