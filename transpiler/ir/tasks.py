@@ -71,11 +71,20 @@ class PrivateSums:
     """An array of which each thread of the host has a copy that it adds to; all are added after the loop.
 
     copies: their memory, with `SUMS_PADDING` numbers after each copy. most_threads: how many there are.
+    additions: of an ndarray, to whose copies or to which itself the threads add as the launch decides: the numbers that
+    an iteration adds to all such arrays. others: those that must share no memory with it then.
     """
 
     array: Array
     copies: Temporary
     most_threads: int
+    additions: int = 0
+    others: tuple[Array, ...] = ()
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether the launch decides."""
+        return self.array.shape is None
 
 
 @dataclass(eq=False, slots=True)

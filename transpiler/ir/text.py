@@ -196,7 +196,10 @@ class _Printer:
             self.depth -= 1
             if task.reductions:
                 self.reductions(task)
-            copies = [f"private {sums.array.name}: {sums.most_threads} copies" for sums in task.private]
+            copies = [
+                f"private {sums.array.name}: {sums.most_threads} copies{' or none' * sums.is_choice}"
+                for sums in task.private
+            ]
             for line in (*copies, *(f"copy of each block: {array.name}" for array in task.block_sums)):
                 self.depth = 2
                 self.line(line)

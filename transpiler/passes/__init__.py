@@ -85,6 +85,7 @@ from .target.hoist_addresses import hoist_addresses
 from .target.inverse_roots import inverse_roots
 from .target.legalize import legalize
 from .target.lower_access import lower_access
+from .target.masked_terms import masked_terms
 from .target.member_loads import member_loads
 from .target.normal_numbers import normal_numbers
 from .target.ranges import ranges
@@ -308,6 +309,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         lane_loops,  # after `vector_lanes`, for the loops that it leaves
         lane_whiles,  # after `vector_lanes`, likewise
         short_vectors,  # after both, whose loops load neighbours
+        masked_terms,  # after `short_vectors`, which counts the operations of these loops
         step_addresses,  # after all passes that know what an index is; before `wrapping`: it adds sums
         lower_access,  # after all passes that know what an index is; before `wrapping`: it adds sums
         addresses,  # shares and moves what `lower_access` has added; not `simplify`, which would undo `expand_vectors`

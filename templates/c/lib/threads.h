@@ -71,6 +71,25 @@ static inline int thread_count(void) {
 // Numbers between the copies of an array: an index that misses by a row reaches no other copy.
 #define PADDING 16384
 
+// Whether two arrays share no memory.
+static inline bool are_apart(const void *a, const void *a_end, const void *b, const void *b_end) {
+    return a_end <= b || b_end <= a;
+}
+
+// How many threads add to copies of arrays that have `count` numbers, if the copies of each array
+// have up to `capacity`; 0 if all threads add to the arrays themselves, since copies take longer.
+static inline int threads_with_copies(
+    long long additions, long long count, long long capacity, int most_threads
+) {
+    const long long fit = capacity / (count + PADDING), worth = 2 * additions / (count + 1);
+    const long long threads = fit < worth ? fit : worth;
+    const int most = threads_up_to(most_threads);
+    if (most < 2 || additions < 16384 || (threads < most && threads < 4)) {
+        return 0;
+    }
+    return threads < most ? (int)threads : most;
+}
+
 // types: f32, f64
 // The copy of an array that the calling thread adds to. It starts at -0.0, which changes no number.
 static inline void *start_sums_f32(void *copies, long long count) {

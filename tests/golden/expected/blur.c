@@ -1,10 +1,20 @@
-// shadesmith 0.1.0, c eed4f5f6, blur.py:4:
+// shadesmith 0.1.0, c abf08b7d, blur.py:4:
 // blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak:
 //     ndarray[f32, 1, strided])
 #include <stdbool.h>
 
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
 static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; }
+
+static inline int f32_bits_to_i32(float x) {
+    union { float number; int bits; } both = {x};
+    return both.bits;
+}
+
+static inline float i32_bits_to_f32(int x) {
+    union { int bits; float number; } both = {x};
+    return both.number;
+}
 
 // The valid index nearest to `index` on an axis of n elements.
 static inline int clamp_index(int index, int n) {
@@ -14,10 +24,12 @@ static inline int clamp_index(int index, int n) {
 static inline float atomic_max_f32(float *address, float value) {
     float old, new;
     const int relaxed = __ATOMIC_RELAXED;
-    __atomic_load(address, &old, relaxed);
+    int *word = (int *)address, bits = __atomic_load_n(word, relaxed);
     do {
+        old = i32_bits_to_f32(bits);
         new = max_f32(old, value);
-    } while (new != old && !__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
+    } while (new != old && !__atomic_compare_exchange_n(word, &bits, f32_bits_to_i32(new), true,
+        relaxed, relaxed));
     return old;
 }
 

@@ -1,6 +1,16 @@
-// shadesmith 0.1.0, c a8ead503, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
+// shadesmith 0.1.0, c 0216c4d4, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
 #include <stdbool.h>
 #include <stdint.h>
+
+static inline int f32_bits_to_i32(float x) {
+    union { float number; int bits; } both = {x};
+    return both.bits;
+}
+
+static inline float i32_bits_to_f32(int x) {
+    union { int bits; float number; } both = {x};
+    return both.number;
+}
 
 static inline uint32_t f32_bits_to_u32(float x) {
     union { float number; uint32_t bits; } both = {x};
@@ -110,10 +120,12 @@ static inline int ivec3_at(ivec3 a, int index) { return index == 0 ? a.x : index
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
     const int relaxed = __ATOMIC_RELAXED;
-    __atomic_load(address, &old, relaxed);
+    int *word = (int *)address, bits = __atomic_load_n(word, relaxed);
     do {
+        old = i32_bits_to_f32(bits);
         new = old + value;
-    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
+    } while (!__atomic_compare_exchange_n(word, &bits, f32_bits_to_i32(new), true, relaxed,
+        relaxed));
     return old;
 }
 

@@ -1,8 +1,18 @@
-// shadesmith 0.1.0, c d2c618f8, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
+// shadesmith 0.1.0, c e3305dff, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
 #include <stdbool.h>
 #include <stdint.h>
 
 enum { flow_n0 = 16 };  // shape of flow
+
+static inline int f32_bits_to_i32(float x) {
+    union { float number; int bits; } both = {x};
+    return both.bits;
+}
+
+static inline float i32_bits_to_f32(int x) {
+    union { int bits; float number; } both = {x};
+    return both.number;
+}
 
 static inline uint32_t f32_bits_to_u32(float x) {
     union { float number; uint32_t bits; } both = {x};
@@ -89,10 +99,12 @@ static inline vec2 vec2_add(vec2 a, vec2 b) { return (vec2){a.x + b.x, a.y + b.y
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
     const int relaxed = __ATOMIC_RELAXED;
-    __atomic_load(address, &old, relaxed);
+    int *word = (int *)address, bits = __atomic_load_n(word, relaxed);
     do {
+        old = i32_bits_to_f32(bits);
         new = old + value;
-    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
+    } while (!__atomic_compare_exchange_n(word, &bits, f32_bits_to_i32(new), true, relaxed,
+        relaxed));
     return old;
 }
 

@@ -1,8 +1,18 @@
-// shadesmith 0.1.0, c 80563202, gradient_of_springs.py:11: springs_grad()
+// shadesmith 0.1.0, c 2350620e, gradient_of_springs.py:11: springs_grad()
 #include <math.h>
 #include <stdbool.h>
 
 enum { ends_n0 = 256 };  // shape of ends, length, stiffness, length_grad, stiffness_grad
+
+static inline int f32_bits_to_i32(float x) {
+    union { float number; int bits; } both = {x};
+    return both.bits;
+}
+
+static inline float i32_bits_to_f32(int x) {
+    union { int bits; float number; } both = {x};
+    return both.number;
+}
 
 typedef struct { float x, y; } vec2;
 typedef struct { int x, y; } ivec2;
@@ -10,10 +20,12 @@ typedef struct { int x, y; } ivec2;
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
     const int relaxed = __ATOMIC_RELAXED;
-    __atomic_load(address, &old, relaxed);
+    int *word = (int *)address, bits = __atomic_load_n(word, relaxed);
     do {
+        old = i32_bits_to_f32(bits);
         new = old + value;
-    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
+    } while (!__atomic_compare_exchange_n(word, &bits, f32_bits_to_i32(new), true, relaxed,
+        relaxed));
     return old;
 }
 

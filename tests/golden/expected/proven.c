@@ -1,10 +1,20 @@
-// shadesmith 0.1.0, c 4ab9671a, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
+// shadesmith 0.1.0, c 40567de3, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 #include <stdbool.h>
 #include <stdint.h>
 
 enum { rows_n1 = 4 };  // shape of rows
 
 static inline int max_i32(int a, int b) { return a > b ? a : b; }
+
+static inline int f32_bits_to_i32(float x) {
+    union { float number; int bits; } both = {x};
+    return both.bits;
+}
+
+static inline float i32_bits_to_f32(int x) {
+    union { int bits; float number; } both = {x};
+    return both.number;
+}
 
 // In place of the site of a record: no records follow.
 #define EMPTY_SITE 0xffffffffu
@@ -89,10 +99,12 @@ static inline float vec3_at(vec3 a, int index) { return index == 0 ? a.x : index
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
     const int relaxed = __ATOMIC_RELAXED;
-    __atomic_load(address, &old, relaxed);
+    int *word = (int *)address, bits = __atomic_load_n(word, relaxed);
     do {
+        old = i32_bits_to_f32(bits);
         new = old + value;
-    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
+    } while (!__atomic_compare_exchange_n(word, &bits, f32_bits_to_i32(new), true, relaxed,
+        relaxed));
     return old;
 }
 

@@ -10,6 +10,7 @@ import shadesmith as ti
 NOTE = "SHORT_VECTORS void"
 Numbers = ti.types.ndarray(dtype=ti.i32, ndim=1)
 Floats = ti.types.ndarray(dtype=ti.f32, ndim=1)
+AnyNumbers = ti.types.ndarray(ndim=1)
 
 
 @ti.kernel
@@ -90,3 +91,33 @@ def test_neighbours_of_particles(passes):
     terms = np.where(distances < 2, (2 - distances) ** 2, 0) * (np.arange(most) < counts[:, None])
     np.testing.assert_allclose(y, terms.sum(axis=1), rtol=2e-6, atol=1e-6)
     assert (NOTE in near.source(counts, neighbours, x, y)) == (not passes)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("dtype", [ti.f32, ti.f64])
+def test_terms_of_near_neighbours_are_added_without_a_branch(dtype, fast):
+    ti.init(arch=ti.cpu, log_level=ti.ERROR, fast_math=fast)
+
+    @ti.kernel
+    def sums(neighbours: Numbers, x: AnyNumbers, y: AnyNumbers, z: AnyNumbers):
+        for i in y:
+            s, t = ti.cast(0.0, dtype), ti.cast(0.0, dtype)
+            for k in range(neighbours[i] * 0, neighbours.shape[0]):
+                v = x[neighbours[k]]
+                if v < 2.0:
+                    s += (2.0 - v) * 3.0
+                if k < i:
+                    t += x[k] * 2.0
+            y[i], z[i] = s, t
+
+    random = np.random.default_rng(3)
+    kind = np.float32 if dtype == ti.f32 else np.float64
+    x, neighbours = random.integers(-4, 9, 40).astype(kind), random.integers(0, 42, 70).astype(np.int32)
+    x = np.append(x, [np.inf, np.nan]).astype(kind)
+    y, z = np.zeros(30, kind), np.zeros(30, kind)
+    sums(neighbours, x, y, z)
+    near = x[neighbours] < 2
+    assert y.tolist() == [float(((2 - x[neighbours]) * 3)[near].sum())] * 30
+    assert z.tolist() == [float((x[:i] * 2).sum()) for i in range(30)]
+    source = sums.source(neighbours, x, y, z)
+    assert source.count("without a branch (masked_terms)") == fast  # `k < i` is guessed well

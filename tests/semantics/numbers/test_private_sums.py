@@ -14,6 +14,9 @@ N, BINS = 16_411, 37
 NUMPY = {"i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64, "f32": np.float32, "f64": np.float64}
 
 
+Integers, Any1 = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(ndim=1)
+
+
 def places(count: int = N, bins: int = BINS) -> np.ndarray:
     return np.random.default_rng(3).integers(0, bins, count).astype(np.int32)
 
@@ -161,7 +164,7 @@ def test_other_accesses_keep_atomic_operations(target: str) -> None:
     array = np.zeros(4, np.int32)
     given(array)
     assert array.sum() == N
-    assert "_copies" not in given.source(array, arch=ti.cpu)
+    assert "threads_with_copies(" in given.source(array, arch=ti.cpu)
 
 
 def test_large_arrays_keep_atomic_operations(target: str) -> None:
@@ -270,3 +273,80 @@ def test_options(options: dict[str, Any]) -> None:
     assert np.signbit(x.to_numpy()[0])
     assert has_copies(scatter) == ("make_thread_local" not in options)
     ti.reset()
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("name", NUMPY)
+def test_ndarrays_by_place(target: str, name: str) -> None:
+    kind = NUMPY[name]
+
+    @ti.kernel
+    def scatter(x: Any1, place: Integers, added: Any1, taken: Any1):
+        for i in x:
+            added[place[i]] += x[i]
+            taken[place[i]] -= x[i]
+
+    for size, bins in ((0, 1), (100, 5), (N, BINS), (N, 1), (N, 3 * N)):
+        x, place = np.random.default_rng(4).integers(0, 9, size).astype(kind), places(size, bins)
+        start = np.arange(bins).astype(kind)
+        added, taken = start.copy(), start.copy()
+        scatter(x, place, added, taken)
+        sums = np.zeros(bins, kind)
+        np.add.at(sums, place, x)
+        np.testing.assert_array_equal(added, start + sums)
+        np.testing.assert_array_equal(taken, start - sums)
+    assert "threads_with_copies(" in scatter.source(x, place, added, taken, arch=ti.cpu)
+
+
+def test_vectors_of_ndarrays_over_two_axes(target: str) -> None:
+    v = ti.Vector.ndarray(3, ti.f32, (5, 7))
+
+    @ti.kernel
+    def scatter(v: ti.types.ndarray(ti.math.vec3, 2), n: ti.i32, d: ti.math.vec3):
+        ti.loop_config(parallelize=3)
+        for i, j in ti.ndrange((1, n), 130):
+            v[i % 5, j % 7] += d
+            v[0, 3].y -= 0.25
+
+    scatter(v, 129, ti.math.vec3(1.0, 0.5, -1.0))
+    i, j = np.meshgrid(np.arange(1, 129), np.arange(130), indexing="ij")
+    expected = np.zeros((5, 7, 3))
+    np.add.at(expected, (i % 5, j % 7), (1.0, 0.5, -1.0))
+    expected[0, 3, 1] -= 0.25 * i.size
+    np.testing.assert_array_equal(v.to_numpy(), expected)
+    source = scatter.source(v, 129, ti.math.vec3(0), arch=ti.cpu)
+    assert "add_to_vec3(&v(" in source and "sub_from_f32(&v(0, 3).y, 0.25f, is_own)" in source
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_ndarrays_that_share_memory_have_no_copies(first: int) -> None:
+    ti.init(arch=ti.cpu, log_level=ti.ERROR)
+
+    @ti.kernel
+    def add(y: Integers, x: Integers, seen: Integers):
+        for i in seen:
+            y[i] += 1
+            seen[i] = x[i + first]
+
+    memory, seen = np.arange(N + 1, dtype=np.int32), np.zeros(N, np.int32)
+    before = memory.copy()
+    add(memory[first:], memory, seen)  # an iteration reads the element that it has changed
+    np.testing.assert_array_equal(seen, before[first : N + first] + 1)
+    assert "threads_with_copies(" in add.source(memory[first:], memory, seen)
+
+
+def test_floats_are_exchanged_as_bits() -> None:
+    ti.init(arch=ti.cpu, log_level=ti.ERROR)
+
+    @ti.kernel
+    def scatter(x: ti.types.ndarray(ti.f32, 1), y: ti.types.ndarray(ti.f64, 1)) -> ti.f32:
+        total = ti.f32(0)
+        for i in range(2):
+            total += ti.atomic_add(x[i % 1], 1.0)
+            ti.atomic_min(y[i % 1], 1.0 - i)
+        return total
+
+    x, y = np.zeros(1, np.float32), np.full(1, 7.0)
+    source = scatter.source(x, y)  # gcc keeps a float that is exchanged in memory
+    assert "f32_bits_to_i32(new)" in source and "f64_bits_to_i64(new)" in source
+    assert (scatter(x, y), x[0], y[0]) == (1.0, 2.0, 0.0)

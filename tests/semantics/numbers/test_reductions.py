@@ -439,3 +439,23 @@ def test_what_follows_a_sum_reads_other_memory(target: str, name: str) -> None:
     v.fill(1)
     k(np.arange(-1, 1000).astype(f"{'int' if name == 'i32' else 'float'}32"), 3)
     assert (f[None], v[1][0], v[0][0]) == (5 + 3 + 499499, 2 * (5 + 3 + 499499) + 1 + 1, 1)
+
+
+@pytest.mark.parametrize("count", [100, 20_000])
+@pytest.mark.parametrize("name", ["f32", "f64"])
+def test_a_sum_of_no_number_keeps_its_sign(name: str, count: int) -> None:
+    ti.init(arch=ti.cpu, fast_math=False, log_level=ti.ERROR)
+    x, total = (ti.field(getattr(ti, name), shape) for shape in (count, ()))
+
+    @ti.kernel
+    def add(least: ti.f32):
+        for i in x:
+            if x[i] > least:
+                total[None] += x[i]
+
+    total[None] = -0.0
+    add(1.0)
+    assert np.signbit(total[None])
+    x.fill(2.0)
+    add(1.0)
+    assert total[None] == 2.0 * count

@@ -30,7 +30,7 @@ from ..layout.trip_counts import constant_count
 from ..module.interface import SourceFile
 from ..print.functions import PrintedFunction, in_order_of_calls, prototypes
 from ..print.lines import PrintedBody, fitted, line_map, map_of_lines, wrapped_head, wrapped_text
-from ..print.reductions import OWN, helpers_of, loop_with_copies, nest_in_any_order, nest_in_parts
+from ..print.reductions import OWN, helpers_of, loop_with_a_choice, loop_with_copies, nest_in_any_order, nest_in_parts
 from ..print.textures import declarations
 from ..print.threads import Threads, is_vectorized, nest, part_pragma, pragma, region_and_loop
 from .banner import banner, first_line, loop_location, origin_of, python_line, task_title
@@ -276,7 +276,8 @@ class FileAssembler:
         uneven = self._is_uneven(statements)
         if p.task.private and (region := region_and_loop(p.task, threads, has_loops, uneven)):
             call = f"{p.function}({', '.join([OWN, *p.arguments])});"
-            lines, omp = loop_with_copies(p.entry_expressions, p.task, *region, nest(threads, call, False)), ""
+            around = loop_with_a_choice if p.task.private[0].is_choice else loop_with_copies
+            lines, omp = around(p.entry_expressions, p.task, *region, nest(threads, call, False)), ""
             p.helpers += helpers_of(p.task)
             p.used = p.used.with_all([p.entry_expressions.used])
         else:

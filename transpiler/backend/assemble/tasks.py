@@ -26,6 +26,7 @@ from ..layout.trip_counts import chosen_steps
 from ..module.random_stream import task_seed
 from ..print.blocks import (
     HAS_ITERATION,
+    IS_OWN,
     LANES,
     BlockForm,
     LaneForm,
@@ -43,7 +44,7 @@ from ..print.line_comments import shortened
 from ..print.lines import Line
 from ..print.loop_heads import bound, declare_axis
 from ..print.placement import Placement, place
-from ..print.reductions import OWN, Reductions, declare_accumulators, name_accumulators, print_reductions
+from ..print.reductions import COPIES, OWN, Reductions, declare_accumulators, name_accumulators, print_reductions
 from ..print.reports import WRITERS as REPORT_WRITERS
 from ..print.reports import stop_after_failure
 from ..print.sparse import WRITERS as CELL_WRITERS
@@ -226,6 +227,7 @@ class TaskPrinter:
         printer = self._statements(placement)
         printer.e.local_arrays = local_arrays(block, placement, self.language)
         printer.e.element_pointers = element_pointers(block, placement, self.language)
+        printer.e.own_arrays = frozenset(sums.array for sums in task.private if sums.is_choice)
         names: list[str] = []
         if task.loop is not None:
             if task.synchronizes:  # before the user's names: a loop's index may be called `thread`
@@ -236,6 +238,8 @@ class TaskPrinter:
                 names.append(declare_axis(printer.names, task.loop, axis))
                 printer.e.loop_names[task.loop, axis] = names[axis]
             printer.e.index = printer.names.declare("index")
+            if printer.e.own_arrays:
+                printer.names.declare(IS_OWN)
             for key, step in chosen.items():
                 name = printer.e.step_names[key] = printer.names.declare(step.hint or "step")
                 printer.e.rendered[step] = Rendered(name)
@@ -315,7 +319,7 @@ class TaskPrinter:
         parts = [] if task.loop is None else part_names(task.loop, names)
         bounds_of = [bound_name(prefix, name) for name in names for prefix in ("end", "extent")]
         printer.e.step_names = steps
-        own = [OWN] if task.private or task.block_sums else []
+        own = [OWN, COPIES] if task.private or task.block_sums else []
         for name in [*names, *steps.values(), *parts, *generated, *bounds_of, *own]:
             printer.names.declare(name)  # local variables of the entry, as are those of the prologue
         printer.comments = False
@@ -383,6 +387,8 @@ def _parameters(
         parameters = [*(f"int {names[k]}" for k in used[:-1]), *e.lanes.parameters]
     arguments = [*(threads.indices[k] for k in used), *([threads.linear] if takes_index else [])] if threads else []
     arguments += e.step_names.values()
+    if e.own_arrays:
+        parameters, arguments = [*parameters, f"bool {IS_OWN}"], [*arguments, f"{COPIES} > 0"]
     block: BlockForm | None = e.block
     if block is None:
         return parameters, arguments

@@ -160,8 +160,12 @@ def _name_shapes(usage: Usage, names: dict[tuple[Array | Texture, int], set[str 
     for key, candidates in names.items():
         candidates.discard(None)
         usage.shapes[key] = next(iter(candidates)) if len(candidates) == 1 else None
-    for array in (array for task in kernel.tasks if task.rows is not None for array in task.rows.overlapping):
-        usage.shapes |= {(array, axis): usage.shapes.get((array, axis)) for axis in range(array.ndim)}
+    sums = [sums for task in kernel.tasks for sums in task.private if sums.is_choice]
+    compared = {array for each in sums for array in (each.array, *each.others)}
+    compared |= {array for task in kernel.tasks if task.rows is not None for array in task.rows.overlapping}
+    for array in usage.arrays.keys() & compared:  # a launch or an entry decides by where they end
+        for axis in range(array.ndim):
+            usage.shapes.setdefault((array, axis), None)
     for array in usage.arrays:
         if array.shape is None and (array.clamped or not array.strided):
             for axis in range(0 if array.clamped else 1, array.ndim):

@@ -36,7 +36,7 @@ from ...ir.tasks import Task
 from ...ir.threads import COLLECTIVES, SUBGROUP_SIZE, Barrier, Collective, Exchange, ThreadFor, ThreadIndex, waits
 from ...ir.types import Scalar, Struct, Tensor, Type, element_of, f32, i32, member_offset
 from ...lazy_dataclasses import dataclass
-from ..languages.common.atomics import is_native, whole_key, whole_name
+from ..languages.common.atomics import is_native, own_key, own_name, whole_key, whole_name
 from ..languages.common.collectives import ALL_LANES, collective_syntax, exchange_key, exchange_name
 from ..languages.common.helpers import known
 from ..languages.common.one_line import COLUMNS, INDENT
@@ -55,6 +55,8 @@ LANES = "lanes"
 """Parameters of a task's function: whether the thread has an iteration, and which lanes of its warp have one (CUDA)."""
 
 
+IS_OWN = "is_own"
+"""C's parameter of a task: whether its thread adds to copies."""
 ACCESSES = (GlobalLoad, GlobalStore, AtomicOp)
 
 
@@ -322,6 +324,8 @@ def declare_per_thread(p: Statements, alloca: Alloca, name: str) -> str:
 
 def write_atomic(p: Statements, atomic: AtomicOp) -> None:
     """Print an atomic operation, or all of those that are performed together."""
+    if _adds_to_own(p, atomic):
+        return
     if isinstance(atomic.type, Tensor):
         p.mark(atomic.location)
         name = f"atomic_add_float{atomic.type.size}"
@@ -437,6 +441,19 @@ def _add_together(p: Statements, atomic: AtomicOp, number: int, lane: int, count
             address = f"&{p.e.lvalue(first.origin)}"
         values = ", ".join(_added(p, lanes[k]) for k in range(count))
         p.emit(f"{name}({address}, {{{values}}});", atomic.location)
+
+
+def _adds_to_own(p: Statements, atomic: AtomicOp) -> bool:
+    """Print an addition to an array of which the thread may have a copy; return whether it is one."""
+    base = base_pointer(atomic.pointer)
+    if not isinstance(base, GlobalPtr) or base.array not in p.e.own_arrays:
+        return False
+    assert isinstance(atomic.type, (Scalar, Tensor))
+    p.mark(atomic.location)
+    p.e.need(own_key(atomic.op, atomic.type))
+    target, value = p.e.lvalue(atomic.pointer), p.e.operand(atomic.value, ASSIGN)
+    p.emit(f"{own_name(atomic.op, atomic.type)}(&{target}, {value}, {IS_OWN});", atomic.location)
+    return True
 
 
 def _added(p: Statements, atomic: AtomicOp) -> str:

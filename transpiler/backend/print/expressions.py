@@ -118,6 +118,8 @@ class Expressions:
         self.innermost: dict[Statement, bool] = {}
         self.local_arrays: frozenset[Statement] = frozenset()
         self.element_pointers: Mapping[Statement, Array] = {}
+        self.own_arrays: frozenset[Array] = frozenset()
+        """Arrays of which a thread may have a copy of its own, to which it adds without atomic operations."""
 
     def of(self, value: Statement) -> Rendered:
         """Return a value: its name, its remembered expression, or an argument, a number, an index."""

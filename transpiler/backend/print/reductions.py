@@ -51,7 +51,7 @@ from collections.abc import Callable
 from dataclasses import field
 
 from ...ir.nodes import Statement
-from ...ir.statements import Array, Const, MatrixInit, RangeFor
+from ...ir.statements import Array, ArrayShape, Const, MatrixInit, RangeFor
 from ...ir.tasks import PrivateSums, Reduction, Task
 from ...ir.threads import neutral
 from ...ir.types import Scalar, Tensor, count_scalars, element_of, i32
@@ -75,10 +75,19 @@ LANES_OF_SUMS, LANES_OF_RUNS = "simdlen(16)", "simdlen(32)"
 time, and waits for its accumulators. Two of 64 bytes are enough on AMD's (2^22 floats: .30 ms by one, .23 by two)."""
 OWN = "own"
 """C's variable for the `args` of a thread that adds to copies of arrays."""
+COPIES = "copies"
+"""C's variable for the number of threads that do so, where the launch decides."""
+MANY_THREADS = 1 << 16
+"""No limit to the number of threads."""
 DECLARATION = (
     "#pragma omp declare reduction({name} : {type} : omp_out = {name}(omp_out, omp_in)) \\\n"
     "    initializer(omp_priv = NAN)"
 )
+
+DECLARATION_OF_SUM = (
+    "#pragma omp declare reduction({name} : {type} : omp_out += omp_in) \\\n    initializer(omp_priv = -0.0)"
+)
+"""With `fast_math=False`: OpenMP's own sums start with 0.0, which changes -0.0."""
 
 
 @dataclass(slots=True)
@@ -212,14 +221,19 @@ def print_reductions(
     scalars = [printed.reduction for printed in reductions.printed]
     if p.e.language.nested_loops and all(isinstance(r.accumulator.type, Scalar) for r in scalars):
         names: dict[str, list[str]] = {}
+        exact = p.e.target.exact
         for q in reductions.printed:
-            names.setdefault(_simd_operator(q.reduction), []).append(q.run or q.name)
+            names.setdefault(_simd_operator(q.reduction, exact), []).append(q.run or q.name)
         reductions.clauses = [f"reduction({operator}: {', '.join(listed)})" for operator, listed in names.items()]
         reductions.simd = list(reductions.clauses)
         if any(r.element.bits < element_of(r.accumulator.type).bits and r.element.is_float for r in scalars):
             reductions.simd.append(LANES_OF_RUNS if any(q.run for q in reductions.printed) else LANES_OF_SUMS)
-        floats = {_simd_operator(q.reduction): q.type for q in reductions.printed if _is_extremum(q.reduction)}
+        floats = {_simd_operator(q.reduction, exact): q.type for q in reductions.printed if _is_extremum(q.reduction)}
         reductions.declarations = [DECLARATION.format(name=name, type=type) for name, type in floats.items()]
+        sums = {
+            _simd_operator(q.reduction, exact): q.type for q in reductions.printed if exact and _is_sum(q.reduction)
+        }
+        reductions.declarations += [DECLARATION_OF_SUM.format(name=name, type=type) for name, type in sums.items()]
     if p.e.language.block_reduction is not None:
         for printed in reductions.printed:
             reductions.joins += _block_joins(p.e, printed, capabilities)
@@ -230,8 +244,14 @@ def _is_extremum(reduction: Reduction) -> bool:
     return element_of(reduction.accumulator.type).is_float and reduction.op in ("min", "max")
 
 
-def _simd_operator(reduction: Reduction) -> str:
-    """Return OpenMP's operator; its `max` leaves open what it returns if an operand is NaN."""
+def _is_sum(reduction: Reduction) -> bool:
+    return element_of(reduction.accumulator.type).is_float and reduction.op == "add"
+
+
+def _simd_operator(reduction: Reduction, exact: bool) -> str:
+    """Return OpenMP's operator; its `max` leaves open what it returns if an operand is NaN, its sums start with 0.0."""
+    if exact and _is_sum(reduction):
+        return f"sum_{reduction.accumulator.type}"
     if not _is_extremum(reduction):
         return SIMD[reduction.op]
     return f"{reduction.op}_{reduction.accumulator.type}"
@@ -426,10 +446,61 @@ def loop_with_copies(e: Expressions, task: Task, clauses: list[str], schedule: s
     ]
 
 
+def loop_with_a_choice(e: Expressions, task: Task, clauses: list[str], schedule: str, loop: list[str]) -> list[str]:
+    """Return the lines around the loops of a task that adds to copies of ndarrays, or to these themselves."""
+    most = MANY_THREADS if task.loop is None else task.loop.parallelize or MANY_THREADS
+    threads = f"num_threads({COPIES} > 0 ? {COPIES} : threads_up_to({most}))"
+    inside = [
+        f"struct Args {OWN} = args;",
+        *_if_copied([_start(e, sums) for sums in task.private]),
+        f"#pragma omp for {schedule}",
+        *loop,
+        *_if_copied([_join(e, sums) for sums in task.private]),
+    ]
+    return [
+        *_choice(e, task),
+        " ".join(["#pragma omp parallel firstprivate(args)", threads, *clauses]),
+        "{",
+        *(INDENT + line for line in inside),
+        "}",
+    ]
+
+
+def _if_copied(lines: list[str]) -> list[str]:
+    return [f"if ({COPIES} > 0) {{", *(INDENT + line for line in lines), "}"]
+
+
+def _choice(e: Expressions, task: Task) -> list[str]:
+    """Return the lines that decide how many threads add to copies; none do if arrays share memory."""
+    assert task.loop is not None
+    extents = [extent_in_c(e, task.loop, axis) for axis in range(len(task.loop.starts))]
+    factors = [f"(long long){extents[0]}", *extents[1:]]
+    additions = " * ".join([*factors, *([str(task.private[0].additions)] * (task.private[0].additions > 1))])
+    numbers = " + ".join(numbers_of(e, sums.array) for sums in task.private)
+    data = e.layout.data  # without arrays whose last access was removed
+    most = min(task.private[0].most_threads, task.loop.parallelize or task.private[0].most_threads)
+    return [
+        "// Threads that add to one array wait for each other, so each adds to copies of its own,",
+        "// unless these are too large.",
+        f"int copies = threads_with_copies({additions}, {numbers}, {task.private[0].copies.count}, {most});",
+        *(_zero_if_shared(e, sums.array, other) for sums in task.private for other in sums.others if other in data),
+    ]
+
+
+def _zero_if_shared(e: Expressions, a: Array, b: Array) -> str:
+    ends = [f"{e.data_of(array)}, {e.data_of(array)} + {extent_of_all(e, array)}" for array in (a, b)]
+    return f"copies = are_apart({', '.join(ends)}) ? copies : 0;"
+
+
 def helpers_of(task: Task) -> list[str]:
     """Return the helpers that these lines call."""
     types = [element_of(sums.array.element) for sums in task.private]
-    return ["threads_up_to", *(f"{name}_sums_{type}" for type in types for name in ("start", "join"))]
+    choice = ["threads_with_copies", *["are_apart"] * any(sums.others for sums in task.private)]
+    return [
+        *(choice if task.private[0].is_choice else ()),
+        "threads_up_to",
+        *(f"{name}_sums_{type}" for type in types for name in ("start", "join")),
+    ]
 
 
 def _start(e: Expressions, sums: PrivateSums) -> str:
@@ -446,12 +517,19 @@ def _join(e: Expressions, sums: PrivateSums) -> str:
 def numbers_of(e: Expressions, array: Array) -> str:
     """Return how many numbers an array has, by the names of its extents."""
     size = count_scalars(array.element)
-    return " * ".join([extent_of_all(e, array), *([str(size)] if size > 1 else [])])
+    return " * ".join(
+        [
+            extent_of_all(e, array),
+            *([f"{size}ll" if array.shape is None and array.ndim == 1 else str(size)] if size > 1 else []),
+        ]
+    )
 
 
 def extent_of_all(e: Expressions, array: Array) -> str:
     """Return how many elements an array has, by the names of its extents."""
-    assert array.shape is not None
+    if array.shape is None:
+        extents = [e.of(ArrayShape(array, axis, type=i32)).source for axis in range(array.ndim)]
+        return " * ".join([f"(long long){extents[0]}" if extents[1:] else extents[0], *extents[1:]])
     factors = [e.layout.constants.extent(array, axis) for axis in range(array.ndim)]
     e.used.constants |= dict.fromkeys(name for name in factors if not name.isdigit())
     return " * ".join(factors or ["1"])

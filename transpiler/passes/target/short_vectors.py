@@ -38,9 +38,14 @@ def short_vectors(kernel: Kernel, context: PassContext) -> bool:
 def _has_gathered_sums(task: Task) -> bool:
     if task.loop is None or task.as_lanes or task.lane_loops or task.is_split or task.private:
         return False
-    serial = [s for s in walk(task.body) if s.BLOCKS and isinstance(s, RangeFor) and repeats(s)]
-    innermost = [loop for loop in serial if not any(repeats(s) for s in walk(loop.body) if s.BLOCKS)]
+    innermost = innermost_loops(task)
     return bool(innermost) and all(map(_gathers, innermost))
+
+
+def innermost_loops(task: Task) -> list[RangeFor]:
+    """Return the serial loops of a task that contain no other loop."""
+    serial = [s for s in walk(task.body) if s.BLOCKS and isinstance(s, RangeFor) and repeats(s)]
+    return [loop for loop in serial if not any(repeats(s) for s in walk(loop.body) if s.BLOCKS)]
 
 
 def _gathers(loop: RangeFor) -> bool:

@@ -16,6 +16,7 @@ from ....ir.types import SCALARS, Scalar, Tensor
 from . import tensors, wrapping
 from .helpers import called
 from .language import Language
+from .literals import scalar_name
 from .syntax_forms import ASSIGN, PRIMARY, Generated, Syntax
 
 FUNCTIONS = {"add": "Add", "min": "Min", "max": "Max", "and": "And", "or": "Or", "xor": "Xor"}
@@ -92,6 +93,44 @@ def generate_whole(language: Language, key: str) -> Generated:
     head = f"{language.helper_qualifier}void {whole_name(op, vector)}({type} *address, {type} value) {{\n"
     uses = (*tensors.type_keys(language, vector), *tensors.type_keys(language, vector.element), *syntax.helpers)
     return Generated(whole_name(op, vector), f"{head}{body}}}", tuple(dict.fromkeys(uses)))
+
+
+def own_key(op: str, type: Scalar | Tensor) -> str:
+    """Return the key of the function for `op` on a number or vector of an array, or of a thread's own copy of it."""
+    return f"own {op} {type}"
+
+
+def own_name(op: str, type: Scalar | Tensor) -> str:
+    """Return the name of that function, which takes the address, the value, and whether it is of a copy."""
+    return (
+        f"{'sub_from' if op == 'sub' else 'add_to'}_{type if isinstance(type, Scalar) else tensors.tensor_name(type)}"
+    )
+
+
+@lru_cache(maxsize=256)
+def generate_own(language: Language, key: str) -> Generated:
+    """Return the function of `own_key`: only other threads' memory needs atomic operations."""
+    _, op, name = key.split(" ")
+    type = SCALARS[name] if name in SCALARS else tensors.parse_type(name)
+    assert isinstance(type, (Scalar, Tensor))
+    places = [("*address", "value")]
+    if isinstance(type, Tensor):
+        elements = [[k] for k in range(type.size)]
+        targets = [tensors.pointed_element(language, type, "address", k) for k in elements]
+        places = [
+            (to, tensors.element_source(language, type, "value", k)) for to, k in zip(targets, elements, strict=True)
+        ]
+    plain = [f"        {target} {'-' if op == 'sub' else '+'}= {value};\n" for target, value in places]
+    atomic = key_of(op, type) if isinstance(type, Scalar) else whole_key(op, type)
+    called_name = f"atomic_{op}_{type}" if isinstance(type, Scalar) else whole_name(op, type)
+    text = scalar_name(language, type) if isinstance(type, Scalar) else tensors.tensor_name(type)
+    source = (
+        f"{language.helper_qualifier}void {own_name(op, type)}({text} *address, {text} value, bool is_own) {{\n"
+        f"    if (is_own) {{\n{''.join(plain)}    }} else {{\n        {called_name}(address, value);\n    }}\n}}"
+    )
+    uses = [atomic, *called(language, source)]
+    uses += [] if isinstance(type, Scalar) else tensors.type_keys(language, type)
+    return Generated(own_name(op, type), source, tuple(dict.fromkeys(uses)))
 
 
 def combined(language: Language, op: str, type: Scalar, old: str) -> str:

@@ -431,7 +431,7 @@ def helper_identifiers(language: Language, keys: Iterable[str]) -> set[str]:
 
 
 def _is_generated(key: str) -> bool:
-    return " -> " in key or key.startswith(("atomic ", "block ", "subgroup ", "texel ", "whole "))
+    return " -> " in key or key.startswith(("atomic ", "block ", "own ", "subgroup ", "texel ", "whole "))
 
 
 def _generate(language: Language, key: str) -> Generated:
@@ -443,6 +443,8 @@ def _generate(language: Language, key: str) -> Generated:
         return texture_functions.generate(language, key)
     if key.startswith("whole "):
         return atomics.generate_whole(language, key)
+    if key.startswith("own "):
+        return atomics.generate_own(language, key)
     return atomics.generate(language, key) if key.startswith("atomic ") else tensor_functions.generate(language, key)
 
 
