@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 64ef731e, mpm88.py:53: substep()
+// shadesmith 0.1.0, c 19a0c45d, mpm88.py:53: substep()
 #include <stdbool.h>
 
 enum { mass_n0 = 64, mass_n1 = 64 };  // shape of mass, momentum
@@ -7,6 +7,16 @@ enum { position_n0 = 4096 };  // shape of position, stretch, affine, velocity
 static const float SPACING = 0.015625f, STEP = 0.0002f, STIFFNESS = 400.0f, VOLUME = 6.1035156e-5f;
 static const float GRAVITY = 9.8f;
 enum { WALL = 3, CELLS = 64 };  // captured
+
+static inline int f32_bits_to_i32(float x) {
+    union { float number; int bits; } both = {x};
+    return both.bits;
+}
+
+static inline float i32_bits_to_f32(int x) {
+    union { int bits; float number; } both = {x};
+    return both.number;
+}
 
 typedef struct { float x, y; } vec2;
 typedef struct { float m[2][2]; } mat2;  // 2 rows of 2
@@ -22,10 +32,12 @@ static inline mat2 mat2_add(mat2 a, mat2 b) {
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
     const int relaxed = __ATOMIC_RELAXED;
-    __atomic_load(address, &old, relaxed);
+    int *word = (int *)address, bits = __atomic_load_n(word, relaxed);
     do {
+        old = i32_bits_to_f32(bits);
         new = old + value;
-    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
+    } while (!__atomic_compare_exchange_n(word, &bits, f32_bits_to_i32(new), true, relaxed,
+        relaxed));
     return old;
 }
 

@@ -1,10 +1,20 @@
-// shadesmith 0.1.0, c ac6841b1, optimisation.py:17: fly_grad(k: i32)
+// shadesmith 0.1.0, c bed912aa, optimisation.py:17: fly_grad(k: i32)
 #include <math.h>
 #include <stdbool.h>
 
 static const float WIND_x = -0.5f;  // WIND.x
 static const float WIND_y = 0.0f;  // WIND.y
 static const float DRAG = 0.35f, STEP = 0.012f;  // captured
+
+static inline int f32_bits_to_i32(float x) {
+    union { float number; int bits; } both = {x};
+    return both.bits;
+}
+
+static inline float i32_bits_to_f32(int x) {
+    union { int bits; float number; } both = {x};
+    return both.number;
+}
 
 typedef struct { float x, y; } vec2;
 
@@ -17,10 +27,12 @@ static inline float vec2_length(vec2 a) { return sqrtf(a.x * a.x + a.y * a.y); }
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
     const int relaxed = __ATOMIC_RELAXED;
-    __atomic_load(address, &old, relaxed);
+    int *word = (int *)address, bits = __atomic_load_n(word, relaxed);
     do {
+        old = i32_bits_to_f32(bits);
         new = old + value;
-    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
+    } while (!__atomic_compare_exchange_n(word, &bits, f32_bits_to_i32(new), true, relaxed,
+        relaxed));
     return old;
 }
 

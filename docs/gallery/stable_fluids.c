@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 75c60198, stable_fluids.py:27:
+// shadesmith 0.1.0, c b8d24ff6, stable_fluids.py:27:
 // advect(v: ndarray[f32[2], 2], dye: ndarray[f32, 2], new_v: ndarray[f32[2], 2], new_dye:
 //     ndarray[f32, 2], t: f32)
 #include <math.h>
@@ -15,6 +15,16 @@ static inline float min_f32(float a, float b) { return a < b || b != b ? a : b; 
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
 static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; }
 
+static inline int f32_bits_to_i32(float x) {
+    union { float number; int bits; } both = {x};
+    return both.bits;
+}
+
+static inline float i32_bits_to_f32(int x) {
+    union { int bits; float number; } both = {x};
+    return both.number;
+}
+
 typedef struct { float x, y; } vec2;
 
 static inline vec2 vec2_add(vec2 a, vec2 b) { return (vec2){a.x + b.x, a.y + b.y}; }
@@ -22,10 +32,12 @@ static inline vec2 vec2_add(vec2 a, vec2 b) { return (vec2){a.x + b.x, a.y + b.y
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
     const int relaxed = __ATOMIC_RELAXED;
-    __atomic_load(address, &old, relaxed);
+    int *word = (int *)address, bits = __atomic_load_n(word, relaxed);
     do {
+        old = i32_bits_to_f32(bits);
         new = old + value;
-    } while (!__atomic_compare_exchange(address, &old, &new, true, relaxed, relaxed));
+    } while (!__atomic_compare_exchange_n(word, &bits, f32_bits_to_i32(new), true, relaxed,
+        relaxed));
     return old;
 }
 
