@@ -99,6 +99,8 @@ class Sizes:
         inner_least: if the end is less, the product counts as 0.
         tile: how many iterations a tile has along each of the axes, and of the serial loop; () if that does not matter.
         is_whole: whether all tiles must be whole, or one must not be; else the product counts as 0.
+        rounded_to: extents of tiles to which the loop is rounded up, one for each axis of it, or (). The product is
+            then that of all axes, and counts as 0 if whole tiles may have more iterations than can be counted.
     """
 
     axes: tuple[int, int]
@@ -110,6 +112,7 @@ class Sizes:
     inner_least: int = 0
     tile: tuple[int, ...] = ()
     is_whole: bool = False
+    rounded_to: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         if not self.least:

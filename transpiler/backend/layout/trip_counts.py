@@ -91,7 +91,7 @@ def size_on_host(layout: Layout, loop: RangeFor, sizes: Sizes) -> Expression:
     """Return the number that the limits of `sizes` are for: the product of two lengths, 0 if a length is too short."""
     rows, columns = (_length_on_host(layout, loop, axis) for axis in sizes.axes)
     is_thick: Expression = ("ge", ("min", rows, columns), ("const", sizes.thinnest))
-    product: Expression = ("mul", rows, columns)
+    product = _countable(layout, loop, sizes.rounded_to) if sizes.rounded_to else ("mul", rows, columns)
     lengths = [rows, columns]
     if sizes.inner is not None:
         end = _on_host(layout, _end_of(sizes.inner, sizes.inner_axis))
@@ -105,6 +105,16 @@ def size_on_host(layout: Layout, loop: RangeFor, sizes: Sizes) -> Expression:
         whole, other = (product, NONE) if sizes.is_whole else (NONE, product)
         product = ("select", ("ge", rest, ("const", 1)), other, whole)
     return ("select", is_thick, product, NONE)
+
+
+def _countable(layout: Layout, loop: RangeFor, tile: tuple[int, ...]) -> Expression:
+    """Return the number of iterations along all axes, 0 if whole tiles may have more than can be counted."""
+    product: Expression = ("const", 1)
+    most: Expression = ("const", 1)
+    for axis, extent in enumerate(tile):
+        length = _length_on_host(layout, loop, axis)
+        product, most = _product(product, length), _product(most, _sum(length, ("const", extent - 1)))
+    return ("select", ("ge", ("const", MAX_ITERATIONS), most), product, NONE)
 
 
 def _end_of(inner: Array | Parameter, axis: int) -> Statement:
