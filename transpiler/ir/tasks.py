@@ -109,6 +109,8 @@ class Sizes:
         tile: how many iterations a tile has along each of the axes, and of the serial loop; () if that does not matter.
         is_whole: whether all tiles must be whole, or one must not be; else the product counts as 0.
         most: if the product is more, it counts as 0; None if it has no such limit.
+        rounded_to: extents of tiles to which the loop is rounded up, one for each axis of it, or (). The product is
+            then that of all axes, and counts as 0 if whole tiles may have more iterations than can be counted.
     """
 
     axes: tuple[int, ...]
@@ -121,6 +123,7 @@ class Sizes:
     tile: tuple[int, ...] = ()
     is_whole: bool = False
     most: int | None = None
+    rounded_to: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         if self.most is not None:

@@ -81,7 +81,8 @@ def _sizes(sizes: Sizes) -> str:
         return sizes.of_few(",")
     if not sizes.least:
         inner = " or inside" if sizes.inner is not None else ""
-        return f"fewer than {sizes.below:,} iterations, or {sizes.thinnest} along an axis{inner}"
+        tiles = ", or too many for tiles" if sizes.rounded_to else ""
+        return f"fewer than {sizes.below:,} iterations, or {sizes.thinnest} along an axis{inner}{tiles}"
     most = "iterations and more" if sizes.below is None else f"to {sizes.below - 1:,} iterations"
     return f"{sizes.least:,} {most}{sizes.of_tiles}"
 

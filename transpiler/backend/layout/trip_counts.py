@@ -93,9 +93,8 @@ def extent_on_host(layout: Layout, loop: RangeFor, axis: int) -> Expression | No
 def size_on_host(layout: Layout, loop: RangeFor, sizes: Sizes) -> Expression:
     """Return the number that the limits of `sizes` are for: the product of lengths, 0 if a length is too short."""
     lengths = [_length_on_host(layout, loop, axis) for axis in sizes.axes]
-    shortest = reduce(lambda one, other: ("min", one, other), lengths)
-    product = reduce(lambda one, other: ("mul", one, other), lengths)
-    is_thick: Expression = ("ge", shortest, ("const", sizes.thinnest))
+    product = _countable(layout, loop, sizes.rounded_to) if sizes.rounded_to else _joined("mul", lengths)
+    is_thick: Expression = ("ge", _joined("min", lengths), ("const", sizes.thinnest))
     if sizes.most is not None:
         product = ("select", ("ge", ("const", sizes.most), product), product, NONE)
     if sizes.inner is not None:
@@ -145,6 +144,16 @@ def _disjoint(layout: Layout, first: Array, second: Array) -> Expression:
 
 def _extents_of(layout: Layout, array: Array) -> list[Expression]:
     return [("member", layout.member_numbers[array, axis]) for axis in range(array.ndim)]
+
+
+def _countable(layout: Layout, loop: RangeFor, tile: tuple[int, ...]) -> Expression:
+    """Return the number of iterations along all axes, 0 if whole tiles may have more than can be counted."""
+    product: Expression = ("const", 1)
+    most: Expression = ("const", 1)
+    for axis, extent in enumerate(tile):
+        length = _length_on_host(layout, loop, axis)
+        product, most = _product(product, length), _product(most, _sum(length, ("const", extent - 1)))
+    return ("select", ("ge", ("const", MAX_ITERATIONS), most), product, NONE)
 
 
 def _end_of(inner: Array | Parameter, axis: int) -> Statement:

@@ -5,6 +5,7 @@
                                             }
 
 In: a loop with constant bounds, and the extents of a tile, one for each axis. Ends are rounded up to whole tiles.
+Where only the launch knows the ends, the loop has one more axis in place of an order (`run_in_tiles_of_launch`).
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from ...ir.builder import Builder
-from ...ir.nodes import Statement
+from ...ir.nodes import Block, Statement
 from ...ir.snodes import IndexComponent
-from ...ir.statements import Array, Const, RangeFor, is_const
+from ...ir.statements import Array, Const, If, LoopIndex, RangeFor, is_const
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Type, i32, u32
+from ..analysis.queries import count_along, is_given, is_index_of, names_of
+from ..rewrite import Rewriter
 
 MOST_ITERATIONS = 2**31 - 1
 """Of a parallel loop."""
@@ -45,9 +48,18 @@ def new_shared(kernel: Kernel, name: str, element: Type | None, shape: tuple[int
 
 def may_have_tiles(loop: RangeFor) -> bool:
     """Return whether a loop has constant bounds and the order of its indices."""
-    if loop.order or loop.cells is not None or not all(is_const(step, 1) for step in loop.steps):
+    return _is_in_order(loop) and all(isinstance(bound, Const) for bound in (*loop.starts, *loop.ends))
+
+
+def may_have_tiles_of_launch(loop: RangeFor) -> bool:
+    """Return whether a loop has the order of its indices, from 0 to ends some of which only the launch knows."""
+    if not _is_in_order(loop) or not all(is_const(start, 0) for start in loop.starts):
         return False
-    return all(isinstance(bound, Const) for bound in (*loop.starts, *loop.ends))
+    return all(map(is_given, loop.ends)) and not all(isinstance(end, Const) for end in loop.ends)
+
+
+def _is_in_order(loop: RangeFor) -> bool:
+    return not loop.order and loop.cells is None and all(is_const(step, 1) for step in loop.steps)
 
 
 def fits_tiles(loop: RangeFor, tile: Sequence[int]) -> bool:
@@ -96,3 +108,72 @@ def _counts(loop: RangeFor, tile: Sequence[int]) -> list[int]:
 
 def _numbers(bounds: list[Statement]) -> list[int]:
     return [int(bound.value) for bound in bounds if isinstance(bound, Const)]
+
+
+# --- ends that only the launch knows ----------------------------------------------------------------------------------
+
+
+def run_in_tiles_of_launch(task: Task, tile: Sequence[int], inner: Sequence[int]) -> None:
+    """Let a loop with `may_have_tiles_of_launch` run from tile to tile, and inside a tile along one more axis.
+
+        for i, j in (0 .. n, 0 .. m)    ->    for i_tile step 32, j_tile step 8, in_tile in 0 .. 256 {
+                                                  i = i_tile + in_tile // 8
+                                                  j = j_tile + in_tile % 8
+                                                  if i < n and j < m { ... }
+                                              }
+
+    inner: as in `run_in_tiles`, the axes along which a tile has several iterations.
+    """
+    loop = task.loop
+    assert loop is not None
+    body, task.body.statements[:] = Block(list(task.body.statements)), []
+    builder, names = Builder(task.body, loop.location), names_of(loop)
+    ends = {axis: loop.ends[axis] for axis in sorted(inner) if (count_along(loop, axis) or 1) % tile[axis]}
+    _add_axis(task, loop, tile, inner)
+    inside = builder.add(LoopIndex(loop, len(tile), type=i32))
+    indices: dict[int, Statement] = {}
+    for axis in sorted(inner):
+        place = _place_in_tile(builder, inside, axis, tile, inner)
+        indices[axis] = builder.op("add", builder.add(LoopIndex(loop, axis, type=i32)), place)
+        indices[axis].name = names[axis]
+    _replace_indices(body, loop, indices)
+    condition = within_limits(builder, ends, indices)
+    if condition is None:
+        task.body.statements += body.statements
+    else:
+        builder.add(If(condition, body))
+
+
+def _place_in_tile(
+    builder: Builder, inside: Statement, axis: int, tile: Sequence[int], inner: Sequence[int]
+) -> Statement:
+    """Return how far an iteration is from the first one of its tile along an axis. inside: its number in the tile."""
+    faster = prod(tile[other] for other in inner[list(inner).index(axis) + 1 :])
+    place = builder.op("floordiv", inside, builder.const(faster)) if faster > 1 else inside
+    return place if axis == inner[0] else builder.op("mod", place, builder.const(tile[axis]))
+
+
+def _add_axis(task: Task, loop: RangeFor, tile: Sequence[int], inner: Sequence[int]) -> None:
+    """Let the loop of a task step from tile to tile, and add the axis of the iterations in a tile."""
+    names = names_of(loop)
+
+    def bound(value: int) -> Const:
+        made = Const(value, type=i32, location=loop.location)
+        task.prologue.statements.append(made)
+        return made
+
+    for axis in inner:
+        loop.steps[axis] = bound(tile[axis])
+    for values, value in zip((loop.starts, loop.ends, loop.steps), (0, prod(tile), 1), strict=True):
+        values.append(bound(value))
+    loop.names = [*(f"{name}_tile" if axis in inner else name for axis, name in enumerate(names)), "in_tile"]
+    loop.over, loop.grid_stride = None, False
+
+
+def _replace_indices(body: Block, loop: RangeFor, indices: Mapping[int, Statement]) -> None:
+    """Replace the indices of a loop, by axis."""
+
+    def index(rewriter: Rewriter, value: Statement) -> Statement | None:
+        return indices.get(value.axis) if is_index_of(value, loop) else None
+
+    Rewriter({LoopIndex: index}).block(body)

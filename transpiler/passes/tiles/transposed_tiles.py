@@ -8,6 +8,9 @@ Neighbouring threads have neighbouring j. Those of a subgroup then store to 32 r
 bytes at least, of which 4 are used: a transposition of 8192^2 floats took an H200 1.50 ms. In a tile, the threads of a
 subgroup have 8 neighbouring j and 4 neighbouring i, and other subgroups of the block use the rest: .27 ms. If all
 arrays are accessed along i, the threads of a tile are numbered along it.
+
+Where only the launch knows n or m, there are two tasks, and it starts one: few iterations, or few along an axis, which
+would leave most of a tile unused, run in rows; so does a loop of which whole tiles have more than can be counted.
 """
 
 from __future__ import annotations
@@ -17,19 +20,30 @@ from collections.abc import Iterator
 from ...ir.builder import Builder
 from ...ir.functions import reachable
 from ...ir.nodes import Block, Effect, Remark, Statement, walk
-from ...ir.statements import GlobalPtr, If, LoopIndex, RangeFor, repeats
-from ...ir.tasks import Kernel, Task
+from ...ir.statements import RECORDS, GlobalPtr, If, LoopIndex, RangeFor, repeats
+from ...ir.tasks import Kernel, Sizes, Task
 from ...ir.types import i32
 from ...options import CompileOptions
-from ..analysis.queries import is_index_of, summands, trip_count
+from ..analysis.queries import count_along, is_index_of, names_of, summands, trip_count
 from ..analysis.reducible import is_invariant
 from ..context import PassContext
-from .tiled_loops import fits_tiles, limits, may_have_tiles, run_in_tiles, within_limits
+from ..tasks.copies import copy_of, put_in_place
+from .tiled_loops import (
+    fits_tiles,
+    limits,
+    may_have_tiles,
+    may_have_tiles_of_launch,
+    run_in_tiles,
+    run_in_tiles_of_launch,
+    within_limits,
+)
 
 LONG, SHORT = 32, 8
 """Iterations of a tile along the other axis and along the last one: 8 floats are the 32 bytes of an access."""
 FEWEST = 1 << 16
 """Iterations that are worth tiles: the arrays of fewer are in a cache."""
+THIN = LONG // 2
+"""Iterations along an axis for which most of a tile is used, where only the launch knows how many there are."""
 
 
 def transposed_tiles(kernel: Kernel, context: PassContext) -> bool:
@@ -38,7 +52,7 @@ def transposed_tiles(kernel: Kernel, context: PassContext) -> bool:
     if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep:
         return False
     changed = False
-    for task in kernel.tasks:
+    for task in list(kernel.tasks):
         if not _is_suitable(task):
             continue
         loop = task.loop
@@ -50,28 +64,35 @@ def transposed_tiles(kernel: Kernel, context: PassContext) -> bool:
             continue
         (other,) = others
         tile = tuple({other: LONG, last: SHORT}.get(axis, 1) for axis in range(last + 1))
-        if not fits_tiles(loop, tile):
+        if not _are_worth(loop, tile):
             continue
-        _tile(task, loop, tile, [other, last] if last in axes else [last, other])
+        inner, names = [other, last] if last in axes else [last, other], names_of(loop)
+        if may_have_tiles(loop):
+            _tile(task, loop, tile, inner)
+        else:
+            _add_plain_task(kernel, task, (other, last), tile)
+            run_in_tiles_of_launch(task, tile, inner)
         if loop.block_dim is None and options.block_dim == CompileOptions().block_dim:
             task.block_dim = min(LONG * SHORT, capabilities.max_block_dim)
         if options.why_comments:
-            _comment(task, sorted(axes))
+            _comment(task, [names[axis] for axis in sorted(axes)])
         changed = True
     return changed
 
 
 def _is_suitable(task: Task) -> bool:
-    """Return whether a loop has several axes, constant bounds and plain iterations."""
+    """Return whether a loop has several axes, bounds that are known at the launch, and plain iterations."""
     loop = task.loop
-    if loop is None or len(loop.starts) < 2 or loop.grid_stride is not None or not may_have_tiles(loop):
+    if loop is None or len(loop.starts) < 2 or loop.grid_stride is not None:
         return False
     if task.reductions or task.block_sums or task.private or task.synchronizes:
         return False
-    count = trip_count(loop)
-    if count is None or count < FEWEST:
+    statements = list(reachable(task.body))
+    if any(repeats(s) or s.EFFECT & Effect.FENCE for s in statements):
         return False
-    return not any(repeats(s) or s.EFFECT & Effect.FENCE for s in reachable(task.body))
+    if may_have_tiles(loop):
+        return (trip_count(loop) or 0) >= FEWEST
+    return may_have_tiles_of_launch(loop) and not any(isinstance(s, RECORDS) for s in statements)
 
 
 def _fastest_axes(task: Task, loop: RangeFor) -> Iterator[int]:
@@ -96,6 +117,22 @@ def _axis(index: Statement, loop: RangeFor) -> int | None:
     return found
 
 
+def _are_worth(loop: RangeFor, tile: tuple[int, ...]) -> bool:
+    """Return whether the iterations of whole tiles can be counted, of some launch at least, and most of them run."""
+    if may_have_tiles(loop):
+        return fits_tiles(loop, tile)
+    lengths = [count_along(loop, axis) for axis, extent in enumerate(tile) if extent > 1]
+    return all(length is None or length >= THIN for length in lengths)
+
+
+def _add_plain_task(kernel: Kernel, task: Task, axes: tuple[int, int], tile: tuple[int, ...]) -> None:
+    """Let a task run loops of many iterations only, and add one that runs the others. axes: those of the tile."""
+    plain = copy_of(task)
+    plain.sizes = Sizes(axes, THIN, 0, FEWEST, rounded_to=tile)
+    task.sizes = Sizes(axes, THIN, FEWEST, rounded_to=tile)
+    put_in_place(kernel, task, [plain, task])
+
+
 def _tile(task: Task, loop: RangeFor, tile: tuple[int, ...], inner: list[int]) -> None:
     """Let a loop run in tiles, with a condition for what whole tiles add. inner: as in `run_in_tiles`."""
     ends = limits(loop, tile)
@@ -112,12 +149,10 @@ def _tile(task: Task, loop: RangeFor, tile: tuple[int, ...], inner: list[int]) -
     run_in_tiles(task, tile, inner)
 
 
-def _comment(task: Task, axes: list[int]) -> None:
+def _comment(task: Task, names: list[str]) -> None:
     """Say above the first store along which axes arrays are accessed."""
-    assert task.loop is not None
-    names = task.loop.names
-    along = " and ".join(names[axis] if len(names) == len(task.loop.starts) else f"axis {axis}" for axis in axes)
     statement = next((s for s in walk(task.body) if s.EFFECT & Effect.WRITE), None)
     if statement is not None:
+        along = " and ".join(names)
         remark = Remark(f"tiles of {LONG} x {SHORT}: arrays are accessed along {along} (transposed_tiles)", "above")
         statement.remarks = (remark, *statement.remarks)
