@@ -150,19 +150,21 @@ class Sizes:
 
 @dataclass(eq=False, slots=True)
 class RowChoice:
-    """Whether a launch starts the task whose threads share rows, or the one in which a thread has a row of its own.
+    """Whether a launch starts the task whose threads share rows, or the one in which fewer do, or none.
 
     Attributes:
         pairs: ndarrays that must have no memory in common.
         may_be_one: ndarrays that may also be one array, whose rows have one length then.
-        lanes: threads of a row; all of them must be few enough to be counted.
+        lanes: threads of a row where they share it; all of them must be few enough to be counted.
+        own_lanes: threads of a row in this task.
         length: an array and the axis along which its rows are `least` long at least; None if the length is known.
-        is_shared: whether the task is the one whose threads share rows.
+        is_shared: whether the task is the one in which `lanes` threads share a row.
     """
 
     pairs: list[tuple[Array, Array]]
     may_be_one: list[tuple[Array, Array]]
     lanes: int = 1
+    own_lanes: int = 1
     length: tuple[Array, int] | None = None
     least: int = 0
     is_shared: bool = True

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda fce5c07c, gradient_of_iteration.py:8: iterate_grad(n: i32)
+// shadesmith 0.1.0, cuda 64331e18, gradient_of_iteration.py:8: iterate_grad(n: i32)
 
 #define BLOCK 128
 
@@ -11,7 +11,7 @@ struct Args {
     int n;                             // n: i32
 };
 
-#define x(i) args.x_data[i]
+#define x(i) __ldg(&args.x_data[i])
 #define x_grad(i) args.x_grad_data[i]
 #define y_grad(i) args.y_grad_data[i]
 

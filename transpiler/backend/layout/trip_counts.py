@@ -113,7 +113,7 @@ def size_on_host(layout: Layout, loop: RangeFor, sizes: Sizes) -> Expression:
 
 
 def shares_rows_on_host(layout: Layout, rows: RowChoice, extents: tuple[Expression, ...]) -> Expression:
-    """Return whether a launch shares rows among threads. extents: of the task, of which the last is for the threads."""
+    """Return whether a launch shares rows among `lanes` threads. extents: of the task, the last one of its lanes."""
     found: list[Expression] = [_disjoint(layout, *pair) for pair in rows.pairs]
     for pair in rows.may_be_one:
         same: list[Expression] = [("eq", *(("member", layout.member_numbers[array]) for array in pair))]
@@ -122,7 +122,7 @@ def shares_rows_on_host(layout: Layout, rows: RowChoice, extents: tuple[Expressi
         found.append(("max", _disjoint(layout, *pair), _joined("min", same)))
     if rows.length is not None:
         found.append(("ge", ("member", layout.member_numbers[rows.length]), ("const", rows.least)))
-    counts = extents[:-1] if rows.is_shared else extents
+    counts = extents[:-1] if rows.own_lanes > 1 else extents
     found.append(("ge", ("const", MAX_ITERATIONS // rows.lanes), _joined("mul", counts)))
     return _joined("min", found)
 

@@ -13,14 +13,15 @@ A thread that walks a row of its own reads one element of each line of a cache a
 runs evict the lines of each other: 2^21 rows of 27 entries took an H200 .27 ms, .17 with four threads a row, which read
 neighbours together. Rows whose bounds are read from memory, as those of a sparse matrix, get four threads each.
 
-Rows of arrays, `s += a[i, k]`, get as many as leave each four elements, up to a warp; where their length is not known,
-eight, which read 32 bytes of f32 together, what a GPU loads at once. A loop that also loads elements whose last index
-is one of the iteration's stays: there neighbouring threads read neighbours already.
+Rows of arrays, `s += a[i, k]`, get as many as leave each four elements, up to a warp. Where only the launch knows their
+length, long rows get a warp, and others eight threads, which read 32 bytes of f32 together, what a GPU loads at once.
+A loop that also loads elements whose last index is one of the iteration's stays: there neighbouring threads read
+neighbours already.
 
 An iteration may have several such loops, one after another, and they may store to elements of their own in the row, as
 a softmax does (the greatest element, the sum, the quotients): a thread stores and loads the same elements in all of
 them. 8,192 rows of 1,024 floats took an H200 .344 ms, .034 with 32 threads a row. If a stored ndarray may overlap
-another one, or rows may be short, a launch chooses between two tasks.
+another one, a launch chooses a task in which a thread has a row of its own.
 
 A loop over all elements that adds to one element a row, `s[i] += a[i, k]`, becomes one over the rows (`rows_of_sums`).
 
@@ -56,7 +57,7 @@ from ...ir.statements import (
     is_const,
     repeats,
 )
-from ...ir.tasks import Kernel, RowChoice, Task
+from ...ir.tasks import Kernel, Task
 from ...ir.threads import Collective
 from ...ir.types import Scalar, i32
 from ...options import MAX_ITERATIONS
@@ -72,6 +73,8 @@ LANES = 4
 """Threads of a sparse row: those of finite differences have 5 to 27 entries, and two threads are as fast as four."""
 LANES_OF_UNKNOWN, MOST_LANES = 8, 32
 """Threads of a row of an array, of unknown length and at most."""
+FEWEST = 4
+"""Elements of a thread that are worth sharing a row."""
 WORDS = {4: "four", 8: "eight"}
 JOINED = {"add": "add", "sub": "add", "min": "min", "max": "max"}
 """Operations of accumulators, and what joins those of the threads."""
@@ -89,20 +92,33 @@ def shared_rows(kernel: Kernel, context: PassContext) -> bool:
     for task in list(kernel.tasks):
         if task.block_dim % 32 == 0 and may_synchronize(task):
             changed |= make_rows(kernel, task, context.options.fast_math)
-        rows = rows_of(task)
-        lanes = 0 if task.loop is None else _lanes_of_all(rows, task.loop, most)
-        if lanes:
-            joined = [accumulators(row, context.options.fast_math) for row in rows]
-            choice = own_stores(task, rows)
-            if choice is not None and all(found is not None for found in joined):
-                end = rows[0].ends[0]
-                if lanes > LANES_OF_UNKNOWN and isinstance(end, ArrayShape) and isinstance(end.array, Array):
-                    choice.length, choice.least = (end.array, end.axis), lanes * 4
-                if choice.is_needed:
-                    _add_plain_task(kernel, task, replace(choice, lanes=lanes))
-                _share(task, rows, lanes, [found or {} for found in joined], context.options.why_comments)
-                changed = True
+        changed |= _divide(kernel, task, most, context)
     return changed
+
+
+def _divide(kernel: Kernel, task: Task, most: int, context: PassContext) -> bool:
+    """Give the rows of a task several threads each, if that is right and worth it; return whether it is.
+
+    A task whose rows have a length that only the launch knows becomes two, for long rows and for others.
+    """
+    rows = rows_of(task)
+    lanes = 0 if task.loop is None else min((_lanes_of(row, task.loop, most) for row in rows), default=0)
+    choice = own_stores(task, rows) if lanes else None
+    if choice is None or any(accumulators(row, context.options.fast_math) is None for row in rows):
+        return False
+    may_overlap, end, own = choice.is_needed, rows[0].ends[0], lanes
+    if lanes == LANES_OF_UNKNOWN < most and isinstance(end, ArrayShape) and isinstance(end.array, Array):
+        choice.length, choice.least, own = (end.array, end.axis), most * FEWEST, most
+    other = copy_of(task) if choice.is_needed else None
+    if other is not None:
+        choice.lanes = choice.own_lanes = own
+        task.rows = choice
+        other.rows = replace(choice, is_shared=False, own_lanes=1 if may_overlap else lanes)
+        put_in_place(kernel, task, [task, other])
+        if not may_overlap:
+            _share(other, lanes, context)
+    _share(task, own, context)
+    return True
 
 
 def rows_of(task: Task) -> list[RangeFor]:
@@ -123,15 +139,6 @@ def _is_row(row: RangeFor) -> bool:
     """Return whether a loop has one axis, in steps of 1, and no author who unrolls it."""
     is_plain = len(row.starts) == 1 and is_const(row.steps[0], 1) and not row.unroll_count
     return is_plain and row.starts[0].type == i32
-
-
-def _lanes_of_all(rows: list[RangeFor], loop: RangeFor, most: int) -> int:
-    """Return how many threads should share the rows of an iteration, 0 if a thread should have it alone."""
-    lanes = [_lanes_of(row, loop, most) for row in rows]
-    is_known = all(isinstance(row.ends[0], Const) for row in rows)
-    if len(rows) > 1 and not is_known and all(lane == LANES_OF_UNKNOWN for lane in lanes):
-        lanes = [most]  # a row that is read several times should be in a cache still
-    return min(lanes, default=0)
 
 
 def _lanes_of(row: RangeFor, loop: RangeFor, most: int) -> int:
@@ -172,7 +179,7 @@ def _lanes_of_length(row: RangeFor, most: int) -> int:
     if not isinstance(end, Const):
         return min(most, LANES_OF_UNKNOWN) if isinstance(end, ArrayShape) else 0
     lanes, length = most, int(end.value) - int(start.value)
-    while lanes >= LANES and lanes * 4 > length:
+    while lanes >= LANES and lanes * FEWEST > length:
         lanes //= 2
     return lanes if lanes >= LANES else 0
 
@@ -251,25 +258,18 @@ def _joining(store: LocalStore, fast_math: bool) -> str | None:
     return JOINED[value.op] if isinstance(first, LocalLoad) and first.pointer is store.pointer else None
 
 
-def _add_plain_task(kernel: Kernel, task: Task, choice: RowChoice) -> None:
-    """Add a copy of a task, for launches in which threads do not share rows."""
-    plain = copy_of(task)
-    task.rows, plain.rows = choice, replace(choice, is_shared=False)
-    put_in_place(kernel, task, [task, plain])
-
-
-def _share(task: Task, rows: list[RangeFor], lanes: int, joined: list[dict[Alloca, str]], comments: bool) -> None:
-    """Give each iteration of a task several threads. joined: the accumulators of each row."""
-    loop, body = task.loop, task.body.statements
+def _share(task: Task, lanes: int, context: PassContext) -> None:
+    """Give each iteration of a task several threads."""
+    loop, body, rows = task.loop, task.body.statements, rows_of(task)
+    joined_of = {row: accumulators(row, context.options.fast_math) or {} for row in rows}
     assert loop is not None
     _add_axis(task, loop, lanes)
     first, last = body.index(rows[0]), body.index(rows[-1])
     builder = Builder(Block(body[:first]), rows[0].location)
     lane = builder.add(LoopIndex(loop, len(loop.starts) - 1, type=i32, name=loop.names[-1]))
-    if comments:
+    if context.options.why_comments:
         note = f"{WORDS.get(lanes, lanes)} threads share a row and read neighbours together (shared_rows)"
         rows[0].remarks = (Remark(note, "above", rows[0].location), *rows[0].remarks)
-    joined_of = dict(zip(rows, joined, strict=True))
     for statement in body[first : last + 1]:
         builder.location = statement.location
         if isinstance(statement, RangeFor):
