@@ -312,6 +312,20 @@ def test_parts_of_rows_of_ndarrays(target: str, rows: int, first: int, last: int
     assert np.array_equal(b, expected)
 
 
+def test_a_single_iteration_that_stays_keeps_its_numbers() -> None:
+    """It is short: the pass that makes functions of others leaves it as it is."""
+
+    @ti.kernel
+    def quotient(x: Vector, y: Vector):
+        for i in x:
+            x[i] = x[i] / y[i] + 1.0
+
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x = some(8)
+    assert "x4(i) / y4(i) + 1.0f" in quotient.source(x, x, arch=ti.cuda)
+    assert "$?" not in quotient.ir("final", x, x, arch=ti.cuda)
+
+
 def test_sources() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     x = some(8)

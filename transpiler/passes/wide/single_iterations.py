@@ -44,10 +44,10 @@ def _move(kernel: Kernel, task: Task, single: SingleIteration) -> bool:
     """Move the statements of a single iteration to a function, and call it; return False if they stay."""
     indices = [s for s in single.block if isinstance(s, LoopIndex)]
     own = [s for s in single.block if s not in indices]
+    if not any(map(blocks, own)) or any(isinstance(value, POINTERS) for value in _given(own)):
+        return False
     own = _repeated(own) + own
     given = sorted(_given(own), key=lambda value: _order(value, task, single))
-    if not any(map(blocks, own)) or any(isinstance(value, POINTERS) for value in given):
-        return False
     function = Function(NAME, [], [], Block(own), is_inline=True, location=task.location)
     loads: list[ArgLoad] = []
     known: dict[Statement, Statement] = {}
