@@ -107,3 +107,33 @@ def test_ndarrays_may_be_one(target: str) -> None:
 
     both(array, array)
     np.testing.assert_array_equal(array.to_numpy()["mass"], np.full(SIZE, 4, np.float32))
+
+
+Counts = ti.types.struct(a=ti.i32, b=ti.i32, c=ti.i32, d=ti.i32, e=ti.i32, f=ti.i32, g=ti.i32)
+Structs = ti.types.ndarray(Counts, 1)
+
+
+def test_a_member_of_what_may_be_the_same_struct_is_stored_in_between(target: str) -> None:
+    p, at, out = Counts.field(shape=SIZE), ti.field(ti.i32, SIZE), ti.field(ti.i32, SIZE)
+    at.from_numpy(np.arange(SIZE, dtype=np.int32))
+
+    @ti.kernel
+    def through_indices():
+        for i in p:
+            j = at[i]
+            p[i].a = i
+            p[j].b = i + 100
+            out[i] = p[i].b
+
+    @ti.kernel
+    def through_arguments(x: Structs, y: Structs):
+        for i in range(SIZE):
+            x[i].a = i
+            y[i].b = i + 200
+            out[i] = x[i].b
+
+    through_indices()
+    assert out.to_numpy().tolist() == list(range(100, 100 + SIZE))
+    x = ti.ndarray(Counts, SIZE)
+    through_arguments(x, x)
+    assert out.to_numpy().tolist() == list(range(200, 200 + SIZE))

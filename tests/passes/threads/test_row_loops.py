@@ -197,3 +197,28 @@ def in_python(text: str, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
     space: dict[str, object] = {}
     exec(f"def k(a, b, c):\n{body.replace('ti.max', 'max')}", space)
     space["k"](a, b, c)  # type: ignore[operator]
+
+
+@ti.kernel
+def scaled_rows(x: Plane, y: Plane, scale: Line):
+    for i in range(x.shape[0]):
+        total = 0.0
+        for j in range(x.shape[1]):
+            total += x[i, j]
+        for j in range(x.shape[1]):
+            y[i, j] = x[i, j] * scale[i] + total
+        scale[i] = 1.0
+        x[i, 7] = -1.0
+
+
+def test_threads_wait_for_each_other_before_one_stores_what_all_load(target: str) -> None:
+    random = np.random.default_rng(3)
+    for shape in ((9, 150), (5, 30)):
+        x, scale = random.integers(0, 9, shape).astype(np.float32), random.integers(0, 9, shape[0]).astype(np.float32)
+        y, expected = np.zeros_like(x), x * scale[:, None] + x.sum(1, keepdims=True)
+        source = scaled_rows.source(x, y, scale, arch=ti.cuda)
+        shared, alone = source.split("// task 1 of 2")
+        assert "__syncwarp(lanes);\n    if (lane == 0) {" in shared and "__syncwarp" not in alone
+        scaled_rows(x, y, scale)
+        assert np.array_equal(y, expected) and np.all(scale == 1) and np.all(x[:, 7] == -1)
+    assert "__syncwarp" not in softmax.source(x, y, arch=ti.cuda)

@@ -58,9 +58,10 @@ from ...ir.statements import (
     repeats,
 )
 from ...ir.tasks import Kernel, Task
-from ...ir.threads import Collective
+from ...ir.threads import Barrier, Collective
 from ...ir.types import Scalar, i32
 from ...options import MAX_ITERATIONS
+from ..analysis.aliasing import underlying_object, written_objects
 from ..analysis.queries import is_index_of, names_of
 from ..context import PassContext
 from ..tasks.copies import copy_of, put_in_place
@@ -277,8 +278,20 @@ def _share(task: Task, lanes: int, context: PassContext) -> None:
         else:
             builder.add(statement)
     if body[last + 1 :]:
+        joined = max((body.index(row) + 1 for row in rows if joined_of[row]), default=0)  # all have come so far there
+        if _writes_what_is_read(Block(body[last + 1 :]), Block(body[joined : last + 1])):
+            builder.add(Barrier("subgroup"))
         builder.add(If(builder.op("eq", lane, builder.const(0)))).then.statements += body[last + 1 :]
     task.body.statements = builder.block.statements
+
+
+def _writes_what_is_read(after: Block, before: Block) -> bool:
+    """Return whether a thread may write what others, which are not as far, still have to read."""
+    read = {underlying_object(s.pointer) for s in walk(before) if isinstance(s, GlobalLoad)}
+    arrays = [array for array in read if isinstance(array, Array)]
+    written = written_objects(after)
+    may_alias = any(isinstance(array, Array) and array.may_alias for array in written)
+    return not read.isdisjoint(written) or (may_alias and any(array.may_alias for array in arrays))
 
 
 def _add_row(builder: Builder, row: RangeFor, lane: Statement, lanes: int, joined: dict[Alloca, str]) -> None:
