@@ -222,3 +222,32 @@ def test_threads_wait_for_each_other_before_one_stores_what_all_load(target: str
         scaled_rows(x, y, scale)
         assert np.array_equal(y, expected) and np.all(scale == 1) and np.all(x[:, 7] == -1)
     assert "__syncwarp" not in softmax.source(x, y, arch=ti.cuda)
+
+
+@pytest.mark.parametrize("shape", [(4096, 65), (5, 64), (7, 130)])
+def test_rows_of_short_vectors(target: str, shape: tuple[int, int]) -> None:
+    if target == "python" and shape[0] > 1000:
+        pytest.skip("slow")
+    x, sums, longest = ti.Vector.field(3, ti.i32, shape), ti.field(ti.i32, shape[0]), ti.field(ti.i32, shape[0])
+
+    @ti.kernel
+    def add():
+        for i, j in x:
+            sums[i] += x[i, j].x - 2 * x[i, j].z
+
+    @ti.kernel
+    def find():
+        for i in longest:
+            most = -1
+            for j in range(shape[1]):
+                most = ti.max(most, x[i, j].dot(x[i, j]))
+            longest[i] = most
+
+    numbers = np.random.default_rng(7).integers(-9, 9, (*shape, 3)).astype(np.int32)
+    x.from_numpy(numbers)
+    add()
+    find()
+    np.testing.assert_array_equal(sums.to_numpy(), (numbers[..., 0] - 2 * numbers[..., 2]).sum(1))
+    np.testing.assert_array_equal(longest.to_numpy(), (numbers**2).sum(-1).max(1))
+    assert REMARK in find.source(arch=ti.cuda)
+    assert (REMARK in add.source(arch=ti.cuda)) == (shape[0] > 1000)

@@ -16,12 +16,14 @@ from ...ir.functions import reachable
 from ...ir.nodes import Effect, Statement
 from ...ir.statements import RECORDS, Array, AtomicOp, GlobalLoad, GlobalPtr, GlobalStore, Rand, base_pointer, repeats
 from ...ir.tasks import Kernel, Task
-from ...ir.types import Scalar
+from ...ir.types import Scalar, Tensor
 from ..analysis.queries import is_index_of
 from ..context import PassContext
 
 MOST_STATEMENTS = 48
 """Statements of a body that is short enough to be repeated."""
+MOST_BYTES = 16
+"""Of a vector that neighbouring threads load together."""
 
 
 def overlap_loads(kernel: Kernel, context: PassContext) -> bool:
@@ -72,6 +74,16 @@ def _may_overlap(load: GlobalLoad, stored: set[Array | None], task: Task) -> boo
 
 def is_plain_field(array: Array) -> bool:
     """Return whether an array is a field of numbers in memory of its own."""
-    if array.shape is None or array.place is not None or array.node is not None or array.is_shared or array.may_alias:
+    return _is_alone(array) and isinstance(array.element, Scalar) and array.element.size_bytes >= 4
+
+
+def is_field_in_order(array: Array) -> bool:
+    """Return whether an array is such a field, or one of short vectors: neighbours of a row are so in memory."""
+    is_short = isinstance(array.element, Tensor) and array.element.size_bytes <= MOST_BYTES
+    return is_plain_field(array) or (is_short and _is_alone(array))
+
+
+def _is_alone(array: Array) -> bool:
+    if array.shape is None or array.place is not None or array.node is not None:
         return False
-    return isinstance(array.element, Scalar) and array.element.size_bytes >= 4
+    return not array.is_shared and not array.may_alias

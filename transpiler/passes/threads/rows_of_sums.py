@@ -44,7 +44,7 @@ from ...ir.types import Scalar, i32
 from ..analysis.queries import is_index_of
 from ..analysis.reducible import always_performed
 from ..rewrite import DROPPED, Rewriter
-from .overlap_loads import is_plain_field
+from .overlap_loads import is_field_in_order
 from .private_sums import scattered
 
 FEWEST_ROWS, SHORTEST = 1 << 12, 64
@@ -110,7 +110,7 @@ def _reads_rows(task: Task, loop: RangeFor) -> bool:
         is_row = is_index_of(final, loop) and final.axis == last and not any(_has(i, loop, last) for i in before)
         if not is_row and any(_has(index, loop, last) for index in pointer.indices):
             return False
-        is_plain = pointer.array.shape is None or is_plain_field(pointer.array)
+        is_plain = pointer.array.shape is None or is_field_in_order(pointer.array)
         found |= is_row and is_plain and any(not isinstance(index, Const) for index in before)
     return found
 

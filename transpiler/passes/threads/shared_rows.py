@@ -66,7 +66,7 @@ from ..analysis.queries import is_index_of, names_of
 from ..context import PassContext
 from ..tasks.copies import copy_of, put_in_place
 from ..tiles.block_tiles import may_synchronize
-from .overlap_loads import is_plain_field
+from .overlap_loads import is_field_in_order
 from .own_stores import own_stores
 from .rows_of_sums import make_rows
 
@@ -160,7 +160,7 @@ def _lanes_of(row: RangeFor, loop: RangeFor, most: int) -> int:
 
 def _is_in_row_of(pointer: GlobalPtr, row: RangeFor, loop: RangeFor) -> bool:
     """Return whether an element is in a row of its own of each iteration: neighbours are those of the next `row`."""
-    if pointer.array.shape is not None and not is_plain_field(pointer.array):
+    if pointer.array.shape is not None and not is_field_in_order(pointer.array):
         return False
     before, last = pointer.indices[:-1], pointer.indices[-1:]
     return any(is_index_of(index, row) for index in last) and any(_is_made_of(index, loop) for index in before)
