@@ -144,10 +144,10 @@ def test_what_is_not_shared() -> None:
         assert REMARK not in others.source(case, arch=ti.cuda), case
 
 
-def program(seed: int) -> tuple[str, int]:
-    """Return a kernel of loops over rows, and the length of these."""
+def program(seed: int, of_columns: bool) -> tuple[str, int]:
+    """Return a kernel of loops over rows or columns, and the length of these."""
     choose = random.Random(seed)
-    length = choose.choice([16, 17, 64, 128, 130])
+    length = choose.choice([512, 600, 2048] if of_columns else [16, 17, 64, 128, 130])
     first = choose.choice([0, 0, 1, 3])
     lines = ["s = ti.cast(i, ti.i32)", "t = 5"]
     for number in range(choose.randint(1, 4)):
@@ -161,16 +161,22 @@ def program(seed: int) -> tuple[str, int]:
             [f"    b[i, j] = {value} + t", "    s += 1" if "s" not in value else "    pass"],
             [f"    if a[i, j] > 4: b[i, j] = {value}", f"    t -= {value}"],
         ])  # fmt: skip
-    body = "\n".join("        " + line for line in [*lines, "b[i, 0] = s + t"])
-    kind = "ti.types.ndarray(ti.i32, 2)" if choose.random() < 0.5 else "ti.template()"
+    body = "\n".join("        " + line for line in [*lines, "d[i] = s + t"])
+    if of_columns:
+        body = body.replace("[i, j]", "[j, i]").replace("[i, 2]", "[2, i]")
+    kind = "ti.types.ndarray(ti.i32, 2)" if choose.random() < 0.5 - 0.3 * of_columns else "ti.template()"
     line = "ti.types.ndarray(ti.i32, 1)" if "ndarray" in kind else "ti.template()"
-    head = f"import shadesmith as ti\n\n@ti.kernel\ndef k(a: {kind}, b: {kind}, c: {line}):\n    n, m = a.shape\n"
-    return f"{head}    for i in range(n):\n{body}\n", length
+    head = f"import shadesmith as ti\n\n@ti.kernel\ndef k(a: {kind}, b: {kind}, c: {line}, d: {line}):\n"
+    shape = "m, n" if of_columns else "n, m"
+    return f"{head}    {shape} = a.shape\n    for i in range(n):\n{body}\n", length
 
 
+@pytest.mark.parametrize("of_columns", [False, True])
 @pytest.mark.parametrize("seed", range(24))
-def test_random_loops(target: str, seed: int, tmp_path: Path) -> None:
-    text, length = program(seed)
+def test_random_loops(target: str, seed: int, of_columns: bool, tmp_path: Path) -> None:
+    if of_columns and target == "python":
+        pytest.skip("slow")
+    text, length = program(seed, of_columns)
     path = tmp_path / "loops.py"
     path.write_text(text)
     spec = importlib.util.spec_from_file_location(f"loops_{seed}", path)
@@ -178,25 +184,27 @@ def test_random_loops(target: str, seed: int, tmp_path: Path) -> None:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     generator = np.random.default_rng(seed)
-    a, b = generator.integers(-9, 9, (2, 6, length), np.int32)
-    c = generator.integers(-9, 9, length, np.int32)
+    count = (6, 33, 64)[seed % 3] if of_columns else 6
+    a, b = generator.integers(-9, 9, (2, length, count) if of_columns else (2, count, length), np.int32)
+    c, d = generator.integers(-9, 9, length, np.int32), np.zeros(count, np.int32)
     make = ti.ndarray if "ndarray" in text else ti.field
-    given = [make(ti.i32, numbers.shape) for numbers in (a, b, c)]
-    for array, numbers in zip(given, (a, b, c), strict=True):
+    given = [make(ti.i32, numbers.shape) for numbers in (a, b, c, d)]
+    for array, numbers in zip(given, (a, b, c, d), strict=True):
         array.from_numpy(numbers)
     module.k(*given)
     with np.errstate(over="ignore"):
-        in_python(text, a, b, c)
+        in_python(text, a, b, c, d)
     np.testing.assert_array_equal(given[1].to_numpy(), b, err_msg=text)
+    np.testing.assert_array_equal(given[3].to_numpy(), d, err_msg=text)
 
 
-def in_python(text: str, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
+def in_python(text: str, *arrays: np.ndarray) -> None:
     """Run a kernel as the Python that it is, on NumPy's arrays."""
     plain = text.replace("import shadesmith as ti\n\n@ti.kernel\n", "").replace("ti.cast(i, ti.i32)", "i")
     head, _, body = plain.partition("\n")
     space: dict[str, object] = {}
-    exec(f"def k(a, b, c):\n{body.replace('ti.max', 'max')}", space)
-    space["k"](a, b, c)  # type: ignore[operator]
+    exec(f"def k(a, b, c, d):\n{body.replace('ti.max', 'max')}", space)
+    space["k"](*arrays)  # type: ignore[operator]
 
 
 @ti.kernel

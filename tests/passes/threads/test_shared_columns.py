@@ -310,3 +310,34 @@ def test_products_of_matrices_are_not_shared():
 
     given = [ti.ndarray(ti.f32, (4, 4)) for _ in range(3)]
     assert COMMENT not in multiply.source(*given, arch=ti.cuda)
+
+
+@pytest.mark.parametrize("shape", [(512, 1), (700, 33), (2048, 64), (1024, 100)])
+@pytest.mark.parametrize("in_place", [False, True])
+def test_columns_are_normalized(target: str, shape: tuple[int, int], in_place: bool) -> None:
+    if target == "python":
+        pytest.skip("slow")
+    x, y, mean = ti.field(ti.f32, shape), ti.field(ti.f32, shape), ti.field(ti.f32, shape[1])
+    to = x if in_place else y
+
+    @ti.kernel
+    def normalize():
+        for j in range(shape[1]):
+            total, squares = 0.0, 0.0
+            for i in range(shape[0]):
+                total += x[i, j]
+                squares += x[i, j] ** 2
+            average = total / shape[0]
+            scale = 1 / ti.sqrt(squares / shape[0] - average * average + 1e-5)
+            for i in range(shape[0]):
+                to[i, j] = (x[i, j] - average) * scale
+            mean[j] = average
+
+    numbers = np.random.default_rng(4).random(shape, np.float32)
+    x.from_numpy(numbers)
+    normalize()
+    expected = (numbers - numbers.mean(0)) / np.sqrt(numbers.var(0) + 1e-5)
+    np.testing.assert_allclose(to.to_numpy(), expected, rtol=2e-3, atol=2e-3)
+    np.testing.assert_allclose(mean.to_numpy(), numbers.mean(0), rtol=1e-5)
+    source = normalize.source(arch=ti.cuda)
+    assert "threads share a column" in source and source.count("__syncthreads();") == 1

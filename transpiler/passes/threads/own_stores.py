@@ -79,8 +79,8 @@ def _is_same(
         first is second or (isinstance(first, Const) and isinstance(second, Const) and first.value == second.value)
     ):
         return False
-    *before, last = pointer.indices
-    *others, other_last = other.indices
-    if not is_index_of(last, row) or not is_index_of(other_last, other_row) or any(i in row_of for i in before):
+    own, others = ([is_index_of(index, r) for index in p.indices] for p, r in ((pointer, row), (other, other_row)))
+    if own != others or sum(own) != 1:
         return False
-    return all(same_value(index, another) for index, another in zip(before, others, strict=True))
+    rest = [pair for pair, is_own in zip(zip(pointer.indices, other.indices, strict=True), own) if not is_own]
+    return all(index not in row_of and same_value(index, another) for index, another in rest)

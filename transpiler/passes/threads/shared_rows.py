@@ -279,13 +279,13 @@ def _share(task: Task, lanes: int, context: PassContext) -> None:
             builder.add(statement)
     if body[last + 1 :]:
         joined = max((body.index(row) + 1 for row in rows if joined_of[row]), default=0)  # all have come so far there
-        if _writes_what_is_read(Block(body[last + 1 :]), Block(body[joined : last + 1])):
+        if writes_what_is_read(Block(body[last + 1 :]), Block(body[joined : last + 1])):
             builder.add(Barrier("subgroup"))
         builder.add(If(builder.op("eq", lane, builder.const(0)))).then.statements += body[last + 1 :]
     task.body.statements = builder.block.statements
 
 
-def _writes_what_is_read(after: Block, before: Block) -> bool:
+def writes_what_is_read(after: Block, before: Block) -> bool:
     """Return whether a thread may write what others, which are not as far, still have to read."""
     read = {underlying_object(s.pointer) for s in walk(before) if isinstance(s, GlobalLoad)}
     arrays = [array for array in read if isinstance(array, Array)]
