@@ -276,7 +276,9 @@ def test_only_the_device_knows_how_many_rows_there_are(target: str) -> None:
     assert np.array_equal(x[:5], y[:5])
     sums_of_rows_that_a_field_counts(count, x, sums)
     assert np.array_equal(sums[:5], x[:5].sum(1)) and not sums[5:].any()
-    assert "8 threads share" in sums_of_rows_that_a_field_counts.source(count, x, sums, arch=ti.cuda).replace("eight", "8")
+    assert "8 threads share" in sums_of_rows_that_a_field_counts.source(count, x, sums, arch=ti.cuda).replace(
+        "eight", "8"
+    )
 
 
 @ti.kernel
