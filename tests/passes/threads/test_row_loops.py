@@ -259,3 +259,78 @@ def test_rows_of_short_vectors(target: str, shape: tuple[int, int]) -> None:
     np.testing.assert_array_equal(longest.to_numpy(), (numbers**2).sum(-1).max(1))
     assert REMARK in find.source(arch=ti.cuda)
     assert (REMARK in add.source(arch=ti.cuda)) == (shape[0] > 1000)
+
+
+Counts = ti.types.ndarray(ti.i32, 2)
+
+
+@ti.kernel
+def add_products_of_rows(x: Counts, y: Counts, z: Counts):
+    for i, j in ti.ndrange(x.shape[0], y.shape[0]):
+        total = 0
+        for k in range(x.shape[1]):
+            total += x[i, k] * y[j, k]
+        z[i, j] += total
+
+
+def test_a_launch_of_tiles_shares_no_rows(target: str) -> None:
+    """The tasks for small matrices are two; neither starts with the one of tiles for large ones."""
+    random = np.random.default_rng(2)
+    for rows, columns, length in ((310, 300, 40), (300, 305, 130), (20, 30, 130)):
+        x, y = (random.integers(0, 5, (n, length)).astype(np.int32) for n in (rows, columns))
+        z = np.ones((rows, columns), np.int32)
+        add_products_of_rows(x, y, z)
+        assert np.array_equal(z, 1 + x @ y.T)
+    assert "for rows of 128 and more" in " ".join(add_products_of_rows.source(x, y, z, arch=ti.cuda).split("\n//     "))
+
+
+@ti.kernel
+def rows_that_a_field_counts(count: ti.template(), x: Plane, y: Plane):
+    for i in range(count[None]):
+        greatest = -1e9
+        for j in range(x.shape[1]):
+            greatest = ti.max(greatest, x[i, j])
+        for j in range(x.shape[1]):
+            y[i, j] = x[i, j] - greatest
+
+
+@ti.kernel
+def sums_of_rows_that_a_field_counts(count: ti.template(), x: Plane, y: Line):
+    for i in range(count[None]):
+        total = 0.0
+        for j in range(x.shape[1]):
+            total += x[i, j]
+        y[i] = total
+
+
+def test_only_the_device_knows_how_many_rows_there_are(target: str) -> None:
+    count, x = ti.field(ti.i32, ()), np.random.default_rng(4).integers(0, 9, (9, 140)).astype(np.float32)
+    count[None] = 5
+    y, sums = np.zeros_like(x), np.zeros(9, np.float32)
+    rows_that_a_field_counts(count, x, y)
+    assert np.array_equal(y[:5], x[:5] - x[:5].max(1, keepdims=True)) and not y[5:].any()
+    rows_that_a_field_counts(count, x, x)
+    assert np.array_equal(x[:5], y[:5])
+    sums_of_rows_that_a_field_counts(count, x, sums)
+    assert np.array_equal(sums[:5], x[:5].sum(1)) and not sums[5:].any()
+    assert "8 threads share" in sums_of_rows_that_a_field_counts.source(count, x, sums, arch=ti.cuda).replace(
+        "eight", "8"
+    )
+
+
+@ti.kernel
+def never_reads_z(x: Plane, y: Plane, z: Plane):
+    for i in range(x.shape[0]):
+        total = 0.0
+        for j in range(x.shape[1]):
+            total += x[i, j]
+        for j in range(x.shape[1]):
+            y[i, j] = x[i, j] + total + (z[i, j] if j < 0 else 0.0)
+
+
+def test_an_array_whose_accesses_are_removed(target: str) -> None:
+    x = np.random.default_rng(5).integers(0, 9, (7, 150)).astype(np.float32)
+    y = np.zeros_like(x)
+    never_reads_z(x, y, x)
+    assert np.array_equal(y, x + x.sum(1, keepdims=True))
+    assert "share a row" in never_reads_z.source(x, y, x, arch=ti.cuda)

@@ -100,7 +100,7 @@ def _extents(form: Layout, p: PrintedTask) -> tuple[Expression, ...] | None:
         assert extents is not None
         is_shared, first = shares_rows_on_host(form, p.task.rows, extents), extents[0]
         started = ("select", is_shared, first, NONE) if p.task.rows.is_shared else ("select", is_shared, NONE, first)
-        return (started, *extents[1:])
+        extents = (started, *extents[1:])
     if p.task.sizes is not None and p.task.loop is not None:
         assert extents is not None
         return (_of_sizes(form, p.task.loop, p.task.sizes, extents[0]), *extents[1:])

@@ -114,8 +114,12 @@ def size_on_host(layout: Layout, loop: RangeFor, sizes: Sizes) -> Expression:
 
 def shares_rows_on_host(layout: Layout, rows: RowChoice, extents: tuple[Expression, ...]) -> Expression:
     """Return whether a launch shares rows among `lanes` threads. extents: of the task, the last one of its lanes."""
-    found: list[Expression] = [_disjoint(layout, *pair) for pair in rows.pairs]
-    for pair in rows.may_be_one:
+    pairs, may_be_one = (
+        [pair for pair in pairs if all(array in layout.data for array in pair)]  # others have no access any more
+        for pairs in (rows.pairs, rows.may_be_one)
+    )
+    found: list[Expression] = [_disjoint(layout, *pair) for pair in pairs]
+    for pair in may_be_one:
         same: list[Expression] = [("eq", *(("member", layout.member_numbers[array]) for array in pair))]
         lengths = [_extents_of(layout, array)[1:] for array in pair]
         same += [("eq", length, other) for length, other in zip(*lengths, strict=True)]

@@ -163,6 +163,8 @@ def _name_shapes(usage: Usage, names: dict[tuple[Array | Texture, int], set[str 
     sums = [sums for task in kernel.tasks for sums in task.private if sums.is_choice]
     compared = {array for each in sums for array in (each.array, *each.others)}
     compared |= {array for task in kernel.tasks if task.rows is not None for array in task.rows.overlapping}
+    lengths = [task.rows.length for task in kernel.tasks if task.rows is not None]
+    usage.shapes.update({key: usage.shapes.get(key) for key in lengths if key is not None})
     for array in [array for array in usage.arrays if array in compared]:  # a launch decides by where they end
         for axis in range(array.ndim):
             usage.shapes.setdefault((array, axis), None)

@@ -62,7 +62,7 @@ from ...ir.threads import Barrier, Collective
 from ...ir.types import Scalar, i32
 from ...options import MAX_ITERATIONS
 from ..analysis.aliasing import underlying_object, written_objects
-from ..analysis.queries import is_index_of, names_of
+from ..analysis.queries import is_given, is_index_of, names_of
 from ..context import PassContext
 from ..tasks.copies import copy_of, put_in_place
 from ..tiles.block_tiles import may_synchronize
@@ -107,8 +107,13 @@ def _divide(kernel: Kernel, task: Task, most: int, context: PassContext) -> bool
     choice = own_stores(task, rows) if lanes else None
     if choice is None or any(accumulators(row, context.options.fast_math) is None for row in rows):
         return False
+    assert task.loop is not None
     may_overlap, end, own = choice.is_needed, rows[0].ends[0], lanes
-    if lanes == LANES_OF_UNKNOWN < most and isinstance(end, ArrayShape) and isinstance(end.array, Array):
+    is_counted = all(map(is_given, (*task.loop.starts, *task.loop.ends)))  # by the launch, which chooses
+    if may_overlap and not is_counted:
+        return False
+    is_unknown = lanes == LANES_OF_UNKNOWN < most and is_counted
+    if is_unknown and isinstance(end, ArrayShape) and isinstance(end.array, Array):
         choice.length, choice.least, own = (end.array, end.axis), most * FEWEST, most
     other = copy_of(task) if choice.is_needed else None
     if other is not None:
