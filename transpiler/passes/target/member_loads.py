@@ -95,5 +95,6 @@ def _is_apart(pointer: Statement) -> bool:
 def _move(statements: list[Statement], load: GlobalLoad, store: GlobalStore) -> None:
     """Move a load and its pointer before a store."""
     position = statements.index(store)
-    later = [s for s in statements[position:] if s in (load, *_path(load.pointer))]
-    statements[position:] = [*later, *(s for s in statements[position:] if s not in later)]
+    moved = {load, *_path(load.pointer)}
+    later = [s for s in statements[position:] if s in moved]
+    statements[position:] = [*later, *[s for s in statements[position:] if s not in moved]]
