@@ -39,12 +39,17 @@ def _reorder(statements: list[Statement], comments: bool) -> bool:
     """Move the loads in a list of statements; return whether there are any."""
     first: dict[GlobalPtr, GlobalStore] = {}
     stored: dict[GlobalPtr, set[str]] = {}
+    last: dict[Array | None, GlobalPtr] = {}  # structs stored to, by their array; None: of all that may overlap
     changed = False
     for statement in list(statements):
         match statement:
             case GlobalStore(pointer=pointer) if (base := _struct(pointer)) is not None:
-                for other in [other for other in first if other is not base and _may_overlap(other, base)]:
-                    del first[other], stored[other]
+                memory = None if base.array.may_alias else base.array
+                other = last.get(memory, base)
+                if other is not base:  # it may be the same struct
+                    first.pop(other, None)
+                    stored.pop(other, None)
+                last[memory] = base
                 first.setdefault(base, statement)
                 stored.setdefault(base, set()).add(member_path(pointer)[0])
             case GlobalLoad(pointer=pointer) if (base := _struct(pointer)) is not None:
@@ -70,11 +75,6 @@ def _struct(pointer: Statement) -> GlobalPtr | None:
     return base if count_scalars(base.array.element) >= LEAST else None
 
 
-def _may_overlap(pointer: GlobalPtr, other: GlobalPtr) -> bool:
-    """Return whether two pointers may be of one struct, or of structs that share memory."""
-    return pointer.array is other.array or (pointer.array.may_alias and other.array.may_alias)
-
-
 def _path(pointer: Statement) -> list[StructPtr]:
     """Return a pointer to a member and the pointers to those that contain it."""
     found = []
@@ -95,5 +95,6 @@ def _is_apart(pointer: Statement) -> bool:
 def _move(statements: list[Statement], load: GlobalLoad, store: GlobalStore) -> None:
     """Move a load and its pointer before a store."""
     position = statements.index(store)
-    later = [s for s in statements[position:] if s in (load, *_path(load.pointer))]
-    statements[position:] = [*later, *(s for s in statements[position:] if s not in later)]
+    moved = {load, *_path(load.pointer)}
+    later = [s for s in statements[position:] if s in moved]
+    statements[position:] = [*later, *[s for s in statements[position:] if s not in moved]]
