@@ -196,8 +196,8 @@ def cube_of_ndarrays(scale: int) -> Made:
     return lambda: diffuse(x, y), y.to_numpy
 
 
-def row_sums(are_ndarrays: bool) -> Callable[[int], Made]:
-    """Multiply a matrix of 8192 x 8192 floats and a vector."""
+def products(are_ndarrays: bool, of_columns: bool = False) -> Callable[[int], Made]:
+    """Multiply a matrix of 8192 x 8192 floats and a vector, or a vector and such a matrix."""
 
     def make(scale: int) -> Made:
         n = 8192 >> scale
@@ -211,31 +211,8 @@ def row_sums(are_ndarrays: bool) -> Callable[[int], Made]:
             for i in range(a.shape[0]):
                 s = 0.0
                 for k in range(a.shape[1]):
-                    s += a[i, k] * x[k]
+                    s += (a[k, i] if ti.static(of_columns) else a[i, k]) * x[k]
                 y[i] = s
-
-        return lambda: multiply(a, x, y), y.to_numpy
-
-    return make
-
-
-def column_sums(are_ndarrays: bool) -> Callable[[int], Made]:
-    """Multiply a vector and a matrix of 8192 x 8192 floats."""
-
-    def make(scale: int) -> Made:
-        n = 8192 >> scale
-        array = ti.ndarray if are_ndarrays else ti.field
-        a, x, y = array(ti.f32, (n, n)), array(ti.f32, n), array(ti.f32, n)
-        a.from_numpy(np.random.default_rng(1).random((n, n), dtype=np.float32))
-        x.fill(0.5)
-
-        @ti.kernel
-        def multiply(a: ti.template(), x: ti.template(), y: ti.template()):
-            for j in range(a.shape[1]):
-                s = 0.0
-                for i in range(a.shape[0]):
-                    s += a[i, j] * x[i]
-                y[j] = s
 
         return lambda: multiply(a, x, y), y.to_numpy
 
@@ -370,10 +347,10 @@ ROWS = (
     Row("stencil, three axes", stencil(3), "wide_accesses"),
     Row("inner elements", inner_stencil, "wide_accesses"),
     Row("cube of ndarrays", cube_of_ndarrays, "blocks_in_order"),
-    Row("matrix and vector", row_sums(False), "shared_rows", tolerance=1e-4),
-    Row("the same, ndarrays", row_sums(True), "shared_rows", tolerance=1e-4),
-    Row("vector and matrix", column_sums(False), "shared_columns", tolerance=1e-4),
-    Row("with ndarrays", column_sums(True), "shared_columns", tolerance=1e-4),
+    Row("matrix and vector", products(False), "shared_rows", tolerance=1e-4),
+    Row("the same, ndarrays", products(True), "shared_rows", tolerance=1e-4),
+    Row("vector and matrix", products(False, True), "shared_columns", tolerance=1e-4),
+    Row("with ndarrays", products(True, True), "shared_columns", tolerance=1e-4),
     Row("sums of rows", sums_of_rows, "shared_rows", tolerance=1e-4),
     Row("polynomial", polynomial, "block_tiles", tolerance=1e-5),
     Row("histogram i32, 256 bins", histogram(ti.i32, 256), "block_sums"),

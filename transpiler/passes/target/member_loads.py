@@ -37,13 +37,31 @@ def member_loads(kernel: Kernel, context: PassContext) -> bool:
 
 def _reorder(statements: list[Statement], comments: bool) -> bool:
     """Move the loads in a list of statements; return whether there are any."""
+    before = _moved(statements)
+    positions = {statement: position for position, statement in enumerate(statements)}
+    later: dict[Statement, list[Statement]] = {}
+    for load, store in before.items():
+        if comments:
+            load.remarks = (REMARK, *load.remarks)
+        pointers = [pointer for pointer in _path(load.pointer) if positions[pointer] > positions[store]]
+        later.setdefault(store, []).extend([*reversed(pointers), load])
+    moved = {statement for group in later.values() for statement in group}
+    others = [s for s in statements if s not in moved]
+    statements[:] = [s for statement in others for s in (*dict.fromkeys(later.get(statement, ())), statement)]
+    return bool(before)
+
+
+def _moved(statements: list[Statement]) -> dict[GlobalLoad, GlobalStore]:
+    """Return the loads to move, with the store that each is to precede."""
+    arrays = {s.array for s in statements if isinstance(s, GlobalPtr)}
+    structs = {a for a in arrays if isinstance(a.element, Struct) and count_scalars(a.element) >= LEAST}
+    found: dict[GlobalLoad, GlobalStore] = {}
     first: dict[GlobalPtr, GlobalStore] = {}
     stored: dict[GlobalPtr, set[str]] = {}
     last: dict[Array | None, GlobalPtr] = {}  # structs stored to, by their array; None: of all that may overlap
-    changed = False
-    for statement in list(statements):
+    for statement in statements:
         match statement:
-            case GlobalStore(pointer=pointer) if (base := _struct(pointer)) is not None:
+            case GlobalStore(pointer=pointer) if (base := _struct(pointer, structs)) is not None:
                 memory = None if base.array.may_alias else base.array
                 other = last.get(memory, base)
                 if other is not base:  # it may be the same struct
@@ -52,27 +70,22 @@ def _reorder(statements: list[Statement], comments: bool) -> bool:
                 last[memory] = base
                 first.setdefault(base, statement)
                 stored.setdefault(base, set()).add(member_path(pointer)[0])
-            case GlobalLoad(pointer=pointer) if (base := _struct(pointer)) is not None:
+            case GlobalLoad(pointer=pointer) if (base := _struct(pointer, structs)) is not None:
                 if base in first and member_path(pointer)[0] not in stored[base]:
-                    _move(statements, statement, first[base])
-                    if comments:
-                        statement.remarks = (REMARK, *statement.remarks)
-                    changed = True
+                    found[statement] = first[base]
             case GlobalStore(pointer=pointer) if _is_apart(pointer):
                 pass
             case _ if statement.EFFECT & (Effect.WRITE | Effect.CONTROL | Effect.FENCE):
                 first.clear()
                 stored.clear()
-    return changed
+    return found
 
 
-def _struct(pointer: Statement) -> GlobalPtr | None:
+def _struct(pointer: Statement, structs: set[Array]) -> GlobalPtr | None:
     """Return the struct of an array of which a pointer points to a member, None for other pointers."""
     path = _path(pointer)
     base = path[-1].origin if path else None
-    if not isinstance(base, GlobalPtr) or not isinstance(base.array.element, Struct):
-        return None
-    return base if count_scalars(base.array.element) >= LEAST else None
+    return base if isinstance(base, GlobalPtr) and base.array in structs else None
 
 
 def _path(pointer: Statement) -> list[StructPtr]:
@@ -90,11 +103,3 @@ def _is_apart(pointer: Statement) -> bool:
     if not isinstance(array, Array) or array.shape is None or array.may_alias:
         return False
     return isinstance(array.element, Scalar)
-
-
-def _move(statements: list[Statement], load: GlobalLoad, store: GlobalStore) -> None:
-    """Move a load and its pointer before a store."""
-    position = statements.index(store)
-    moved = {load, *_path(load.pointer)}
-    later = [s for s in statements[position:] if s in moved]
-    statements[position:] = [*later, *[s for s in statements[position:] if s not in moved]]

@@ -97,7 +97,7 @@ def shared_columns(kernel: Kernel, context: PassContext) -> bool:
 def _columns_of(task: Task, fast_math: bool) -> dict[RangeFor, dict[Alloca, str]]:
     """Return the serial loops over columns of a task, with their accumulators; {} if threads may not share them."""
     loop = task.loop
-    if loop is None or task.rows is not None or not _is_usual(loop):
+    if loop is None or task.rows is not None or task.sizes is not None or not _is_usual(loop):
         return {}
     columns = {column: accumulators(column, fast_math) for column in rows_of(task)}
     found = {column: joined for column, joined in columns.items() if joined is not None}
