@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from ...ir.elements.own_memory import is_plain_field
 from ...ir.nodes import Statement, blocks, walk
 from ...ir.snodes import Node, is_sparse, memory_of, top_of
 from ...ir.sparse import node_uses
@@ -232,14 +233,7 @@ def _read_only(kernel: Kernel, usage: Usage) -> frozenset[Array]:
     storing = (loop for loop in inside if any(isinstance(s, GlobalStore) for s in loop))
     loads = (s for s in chain(statements, *storing) if isinstance(s, GlobalLoad))
     read = {load.pointer.array for load in loads if isinstance(load.pointer, GlobalPtr)}
-    return frozenset(array for array in read - usage.written if _is_numbers(array))
-
-
-def _is_numbers(array: Array) -> bool:
-    """Return whether an array is a field of numbers in memory of its own, which no other array overlaps."""
-    if array.shape is None or array.place is not None or array.node is not None or array.may_alias:
-        return False
-    return not array.is_shared and isinstance(array.element, Scalar) and array.element.size_bytes >= 4
+    return frozenset(array for array in read - usage.written if is_plain_field(array))
 
 
 def _trees(kernel: Kernel, target: Target, usage: Usage, structs: Structs) -> dict[Node, TreeSource]:

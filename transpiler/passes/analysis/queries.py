@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import TypeGuard
 
-from ...ir.nodes import Statement, blocks, operands
+from ...ir.nodes import Statement, blocks
 from ...ir.statements import (
     ArgLoad,
     Array,
@@ -30,19 +30,6 @@ from ...ir.types import Scalar, Tensor
 def is_index_of(value: Statement | None, loop: Statement | None) -> TypeGuard[LoopIndex]:
     """Return whether `value` is an index of `loop`, along any of its axes."""
     return isinstance(value, LoopIndex) and value.loop is loop
-
-
-def is_repeatable(value: Statement) -> bool:
-    """Return whether a value can be computed again anywhere in a kernel: of numbers, arguments and extents."""
-    pending, seen = [value], {value}
-    while pending:
-        current = pending.pop()
-        if isinstance(current, (Operation, Cast)):
-            pending += [operand for operand in operands(current) if operand not in seen]
-            seen.update(pending)
-        elif not isinstance(current, (Const, ArgLoad, ArrayShape)):
-            return False
-    return True
 
 
 def is_given(bound: Statement) -> bool:

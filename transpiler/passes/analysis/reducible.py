@@ -108,9 +108,13 @@ def reducible_places(task: Task) -> list[Place]:
 
 def is_invariant(value: Statement) -> bool:
     """Return whether a value is the same in all threads and can be computed again anywhere in a task."""
-    pending = [value]
+    pending, seen = [value], set[Statement]()
     while pending:
-        match pending.pop():
+        one = pending.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        match one:
             case Const() | ArgLoad() | ArrayShape():
                 pass
             case Operation(operands=operands):

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from itertools import islice
 
+from ...ir.elements.own_memory import is_alone, is_plain_field
 from ...ir.functions import reachable
 from ...ir.nodes import Effect, Statement
 from ...ir.statements import RECORDS, Array, AtomicOp, GlobalLoad, GlobalPtr, GlobalStore, Rand, base_pointer, repeats
 from ...ir.tasks import Kernel, Task
-from ...ir.types import Scalar, Tensor
+from ...ir.types import Tensor
 from ..analysis.queries import is_index_of
 from ..context import PassContext
 
@@ -72,18 +73,7 @@ def _may_overlap(load: GlobalLoad, stored: set[Array | None], task: Task) -> boo
     return array not in stored or own == list(range(len(task.loop.starts))) == list(range(array.ndim))
 
 
-def is_plain_field(array: Array) -> bool:
-    """Return whether an array is a field of numbers in memory of its own."""
-    return _is_alone(array) and isinstance(array.element, Scalar) and array.element.size_bytes >= 4
-
-
 def is_field_in_order(array: Array) -> bool:
-    """Return whether an array is such a field, or one of short vectors: neighbours of a row are so in memory."""
+    """Return whether an array is a field of numbers or short vectors: neighbours of a row are so in memory."""
     is_short = isinstance(array.element, Tensor) and array.element.size_bytes <= MOST_BYTES
-    return is_plain_field(array) or (is_short and _is_alone(array))
-
-
-def _is_alone(array: Array) -> bool:
-    if array.shape is None or array.place is not None or array.node is not None:
-        return False
-    return not array.is_shared and not array.may_alias
+    return is_plain_field(array) or (is_short and is_alone(array))

@@ -1,11 +1,13 @@
-"""Where the threads that share rows store only to elements that none of the others touches: a query (`shared_rows`).
+"""Where the threads that share rows store only to elements that none of the others touches: a query.
 
-Each thread has every nth element of a row, in each of the loops over it. So what a loop stores at its index another may
-load at its index, if both start at the same number; nothing else may be loaded from the array or stored to it.
+In `shared_rows` and `shared_columns` each thread has every nth element of a row, in each of the loops over it. So what
+a loop stores at its index another may load at its index, if both start at the same number; nothing else may be loaded
+from the array or stored to it.
 """
 
 from __future__ import annotations
 
+from ...ir.elements.own_memory import is_plain_field
 from ...ir.nodes import Statement, walk
 from ...ir.statements import (
     Array,
@@ -16,12 +18,12 @@ from ...ir.statements import (
     GlobalStore,
     RangeFor,
     base_pointer,
+    is_const,
 )
 from ...ir.tasks import RowChoice, Task
 from ...ir.types import Scalar
 from ..analysis.queries import is_index_of
 from ..analysis.value_ranges import same_value
-from .overlap_loads import is_plain_field
 
 LEAST_BYTES = 4
 """Of an element; GPUs store shorter ones as parts of such."""
@@ -75,9 +77,7 @@ def _is_same(
     """Return whether two pointers are of the same row, at the index of a loop, and both loops start at one number."""
     assert isinstance(pointer, GlobalPtr)
     first, second = row.starts[0], other_row.starts[0]
-    if not (
-        first is second or (isinstance(first, Const) and isinstance(second, Const) and first.value == second.value)
-    ):
+    if first is not second and not (isinstance(first, Const) and is_const(second, first.value)):
         return False
     own, others = ([is_index_of(index, r) for index in p.indices] for p, r in ((pointer, row), (other, other_row)))
     if own != others or sum(own) != 1:

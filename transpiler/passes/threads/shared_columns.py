@@ -28,6 +28,7 @@ floats need `fast_math`, since their order changes. Over ndarrays, or up to an a
 from __future__ import annotations
 
 from ...ir.builder import Builder
+from ...ir.elements.own_memory import is_plain_field
 from ...ir.nodes import Block, Remark, Statement, walk
 from ...ir.statements import (
     Alloca,
@@ -53,10 +54,8 @@ from ...ir.types import i32
 from ...options import MAX_ITERATIONS, Capabilities, CompileOptions
 from ..analysis.queries import count_along, is_given, is_index_of, names_of, summands, trip_count
 from ..context import PassContext
-from ..rewrite import Rewriter
 from ..tasks.copies import copy_of, put_in_place
-from ..tiles.tiled_loops import new_shared
-from .overlap_loads import is_plain_field
+from ..tiles.tiled_loops import new_shared, replace_indices
 from .own_stores import own_stores
 from .shared_rows import accumulators, axes_in, rows_of, start_with_zeros, stride, writes_what_is_read
 
@@ -236,7 +235,7 @@ class _Sharing:
         last = None if limit is None else builder.op("sub", limit, builder.const(1))
         index = builder.op("add", first, column if last is None else builder.op("min", column, last))
         index.name = self.name
-        self._replace_index(index)
+        replace_indices(self.task.body, self.loop, {self.axis: index})
         loops = list(self.columns)
         start, stop = body.statements.index(loops[0]), body.statements.index(loops[-1])
         after = body.statements[stop + 1 :]
@@ -289,14 +288,6 @@ class _Sharing:
         loop.names = [*names[:-1], f"{self.name}_tile", "thread"]
         loop.over, loop.grid_stride = None, False
         task.block_dim, task.tile = threads, (threads,)
-
-    def _replace_index(self, index: Statement) -> None:
-        """Replace the index of the last axis, which is now that of the first column of a block."""
-
-        def replace(rewriter: Rewriter, value: Statement) -> Statement | None:
-            return index if is_index_of(value, self.loop) and value.axis == self.axis else None
-
-        Rewriter({LoopIndex: replace}).block(self.task.body)
 
     def _store_parts(self, joined: dict[Alloca, str], part: Statement, column: Statement) -> list[Array]:
         """Let each thread store what it has added up; return the arrays in shared memory."""

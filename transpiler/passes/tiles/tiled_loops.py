@@ -136,7 +136,7 @@ def run_in_tiles_of_launch(task: Task, tile: Sequence[int], inner: Sequence[int]
         place = _place_in_tile(builder, inside, axis, tile, inner)
         indices[axis] = builder.op("add", builder.add(LoopIndex(loop, axis, type=i32)), place)
         indices[axis].name = names[axis]
-    _replace_indices(body, loop, indices)
+    replace_indices(body, loop, indices)
     condition = within_limits(builder, ends, indices)
     if condition is None:
         task.body.statements += body.statements
@@ -170,7 +170,7 @@ def _add_axis(task: Task, loop: RangeFor, tile: Sequence[int], inner: Sequence[i
     loop.over, loop.grid_stride = None, False
 
 
-def _replace_indices(body: Block, loop: RangeFor, indices: Mapping[int, Statement]) -> None:
+def replace_indices(body: Block, loop: RangeFor, indices: Mapping[int, Statement]) -> None:
     """Replace the indices of a loop, by axis."""
 
     def index(rewriter: Rewriter, value: Statement) -> Statement | None:

@@ -21,7 +21,8 @@ from ...ir.statements import ArgLoad, ArrayShape, LoopIndex, Parameter
 from ...ir.tasks import Kernel, SingleIteration, Task
 from ...ir.verify import POINTERS
 from ..analysis.call_effects import call_effects
-from ..analysis.queries import is_index_of, is_repeatable
+from ..analysis.queries import is_index_of
+from ..analysis.reducible import is_invariant
 from ..context import PassContext
 
 NAME = "iteration"
@@ -81,7 +82,7 @@ def _repeated(own: list[Statement]) -> list[Statement]:
         clone(value, copies)
 
     for value in _given(own):
-        if value not in copies and _is_own(value) and is_repeatable(value):
+        if value not in copies and _is_own(value) and is_invariant(value):
             repeat(value)
     replace_uses(Block(own), copies)
     return list(copies.values())

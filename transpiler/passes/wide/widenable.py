@@ -39,7 +39,8 @@ from ...ir.statements import (
 from ...ir.tasks import Task
 from ...ir.types import Scalar, Tensor, Type, i32, u1
 from ...lazy_dataclasses import dataclass
-from ..analysis.queries import are_indices_of, base_array, is_index_of, is_repeatable, shift_of, trip_count
+from ..analysis.queries import are_indices_of, base_array, is_index_of, shift_of, trip_count
+from ..analysis.reducible import is_invariant
 from ..threads.vector_lanes import ELEMENTWISE, INTEGER
 from .neighbours import Row
 
@@ -110,7 +111,7 @@ def plan_of(task: Task, stored: set[Type]) -> Plan | None:
         return None
     start, end, step = loop.starts[-1], loop.ends[-1], loop.steps[-1]
     is_usual = loop.cells is None and not loop.order and is_const(start, 0) and is_const(step, 1) and end.type == i32
-    if not is_usual or not is_repeatable(end) or _is_small(loop):
+    if not is_usual or not is_invariant(end) or _is_small(loop):
         return None
     plan, body = Plan(loop), list(task.body)
     if body and isinstance(branch := body[-1], If):
