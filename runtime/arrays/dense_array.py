@@ -16,14 +16,14 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from ...transpiler.errors import TaichiIndexError, TaichiRuntimeError
-from ...transpiler.ir.types import Scalar, Tensor, Type, describe_type, scalars_of
+from ...transpiler.ir.types import Scalar, Tensor, Type, count_scalars, describe_type, scalars_of
 from ...transpiler.lang.describe import ArrayDescription, Step, name_step
 from ...transpiler.lang.matrix import wrap
 from ..session.session import Session
 from ..session.tracebacks import hides_own_frames, hides_own_frames_of, user_error
 from ..viewed import Viewed
 from .exchange import Exchange
-from .memory import Array, Ended, MemberMemory, Memory
+from .memory import Array, Ended, MemberMemory, Memory, check_count
 from .split_memory import SplitMemory
 from .stored_numbers import check_fill, is_plain, to_components, to_scalar
 from .views import has_slice
@@ -73,6 +73,9 @@ class DenseArray(Exchange, Viewed):
         self, session: Session, element: Type, shape: tuple[int, ...], name: str = "", pinned: bool = False
     ) -> None:
         memory = Memory(session, element, shape, owner_name(self.KIND, name, element, shape), pinned=pinned)
+        limit = session.device.index_limit
+        if limit is not None and self.KIND == "ndarray":  # a kernel may store the numbers of elements (`staged_stores`)
+            check_count((*shape, count_scalars(element)), is_row_major=True, limit=limit)
         self._set_up(memory, element, shape, name)
         self.signature: object = self._signature()
         session.register(self)

@@ -275,6 +275,7 @@ class GlobalPtr(Statement):
     cell: for an array in a pool, the number of the pool's cell that contains the element, if it is known.
     lanes: of neighbours along the last axis that are accessed together: the type is a vector of so many elements.
     is_flat: the only index is the number of the element in the array's memory, i32 or i64 (`lower_access`).
+    by_word: it counts the numbers, all of one size, of which structs, vectors or matrices there consist.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices", "cell")
@@ -283,6 +284,7 @@ class GlobalPtr(Statement):
     cell: Statement | None = None
     lanes: int = 1
     is_flat: bool = False
+    by_word: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -563,13 +565,6 @@ RECORDS = (Print, Notice, Assert, IndexCheck)
 """Statements that write a record for the host."""
 CHECKS = (Assert, IndexCheck)
 """Records that end the iteration of the loop; the kernel ends after their task."""
-
-
-def is_same(a: Statement, b: Statement) -> bool:
-    """Return whether two values are one statement, or the same number."""
-    if isinstance(a, Const) and isinstance(b, Const):
-        return a.type == b.type and repr(a.value) == repr(b.value)
-    return a is b
 
 
 def is_const(statement: Statement, value: Any = None) -> bool:

@@ -351,7 +351,8 @@ class _Flat(_Printer):
             case Collective() | Exchange():
                 return self.together(statement)
             case GlobalPtr(array=array, indices=indices, cell=cell):
-                where = f"at {self.ref(indices[0])}" if statement.is_flat else self.tuple(indices)
+                at = "at word" if statement.by_word else "at"
+                where = f"{at} {self.ref(indices[0])}" if statement.is_flat else self.tuple(indices)
                 where += f" in cell {self.ref(cell)}" if cell is not None else ""
                 where += f" and {statement.lanes - 1} after it" if statement.lanes > 1 else ""
                 return f"ptr {array.name} {where}"

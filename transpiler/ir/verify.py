@@ -52,7 +52,7 @@ from .tasks import Kernel
 from .text import print_kernel
 from .textures import ImageLoad, ImageStore, TextureFetch, TextureSample, TextureStatement
 from .threads import COLLECTIVES, Barrier, Collective, Exchange, ThreadFor
-from .types import Scalar, Struct, Tensor, Type, element_of, f32, i32, i64, u1
+from .types import Scalar, Struct, Tensor, Type, element_of, f32, i32, i64, scalars_of, u1
 
 
 class Stage(Enum):
@@ -67,7 +67,14 @@ class Stage(Enum):
 def _pointed(pointer: GlobalPtr) -> Type:
     """Return the type of what a pointer into an array points to."""
     element, lanes = pointer.array.element, pointer.lanes
+    if pointer.by_word and pointer.type is not None:
+        return pointer.type if _is_word_of(pointer.type, element) else element
     return Tensor((lanes,), element) if lanes > 1 and isinstance(element, Scalar) else element
+
+
+def _is_word_of(type: Type, element: Type) -> bool:
+    """Return whether an element consists of numbers of the size of `type`."""
+    return isinstance(type, Scalar) and {s.size_bytes for s in scalars_of(element)} == {type.size_bytes}
 
 
 def verify(kernel: Kernel, stage: Stage) -> None:
@@ -347,6 +354,7 @@ class _Checker:
             self.indices(pointer, pointer.indices)
             return
         is_one = len(pointer.indices) == 1 and pointer.cell is None and not pointer.array.is_shared
+        is_one = is_one and not (pointer.by_word and pointer.lanes > 1)
         _need(is_one and pointer.indices[0].type in WHOLE, "an element by a number that is not i32 or i64", pointer)
 
     def operation(self, statement: Operation) -> None:

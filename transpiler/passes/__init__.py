@@ -118,6 +118,7 @@ from .tiles.block_local import block_local
 from .tiles.block_tiles import block_tiles
 from .tiles.padded_rows import padded_rows
 from .tiles.register_tiles import register_tiles
+from .tiles.staged_stores import staged_stores
 from .tiles.transposed_tiles import transposed_tiles
 from .wide.single_iterations import single_iterations
 from .wide.wide_accesses import wide_accesses
@@ -184,6 +185,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     register_tiles: (RangeFor,),
     shared_rows: (LocalStore, AtomicOp),
     shared_columns: (LocalStore,),
+    staged_stores: (GlobalStore,),
     vector_atomics: (AtomicOp,),
     whole_atomics: (MatrixElement,),
     gather_adjoints: (DERIVATIVE,),
@@ -282,6 +284,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         peel_borders,  # after these, which leave attributes at the loops that stay whole
         overlap_loads,  # after `block_sums`, whose loops overlap already
         blocks_in_order,  # after `overlap_loads`: its threads have several iterations, and stay together
+        staged_stores,  # after all passes that change which iterations a block has, whose elements it stores
         padded_rows,  # after all passes that add shared arrays, and before `check_threads`, which adds up their sizes
         check_threads,  # after cleanup: a branch that is never taken does not make threads diverge
         clamp_indices,  # after `check_threads`, which finds the tasks whose threads synchronize

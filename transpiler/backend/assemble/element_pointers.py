@@ -19,6 +19,11 @@ from ..print.local_memory import counted_variable, is_counted
 from ..print.placement import Placement
 
 
+def _is_by_number(pointer: GlobalPtr) -> bool:
+    """Return whether a pointer is of one element by its number."""
+    return pointer.is_flat and pointer.lanes == 1 and not pointer.by_word
+
+
 def element_pointers(block: Block, placement: Placement, language: Language) -> dict[Statement, Array]:
     """Return the variables that only find elements of one array, which are loaded, and are only added to."""
     if not language.has_pointers:
@@ -26,7 +31,7 @@ def element_pointers(block: Block, placement: Placement, language: Language) -> 
     statements = list(walk(block))
     found: dict[Statement, Array] = {}
     for pointer in statements:
-        if isinstance(pointer, GlobalPtr) and pointer.is_flat and pointer.lanes == 1 and pointer.type is not None:
+        if isinstance(pointer, GlobalPtr) and _is_by_number(pointer) and pointer.type is not None:
             variable = counted_variable(pointer)
             if variable is not None and stored_type(language, pointer.type) is pointer.type:
                 found[variable] = pointer.array
@@ -44,7 +49,7 @@ def element_pointers(block: Block, placement: Placement, language: Language) -> 
             match user:
                 case LocalStore() if placement.compound.get(user) is value:
                     continue
-                case GlobalPtr(array=array, is_flat=True, lanes=1) if array is found[variable]:
+                case GlobalPtr(array=array, is_flat=True, lanes=1, by_word=False) if array is found[variable]:
                     if user in results or not all(isinstance(access, GlobalLoad) for access in users[user]):
                         return False
                 case _:

@@ -201,7 +201,7 @@ def _passable(context: EmitContext, array: Array) -> bool:
     layout = context.layout
     plain = array in layout.declared and array.place is None and not array.role and not array.is_shared
     accessors = layout.accessors
-    others = (accessors.wide, accessors.copies, accessors.flat, accessors.wide_flat)
+    others = (accessors.wide, accessors.copies, accessors.flat, accessors.wide_flat, accessors.words)
     return plain and not (array.strided or array.clamped or any(array in names for names in others))
 
 

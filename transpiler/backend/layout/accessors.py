@@ -47,6 +47,8 @@ class MemoryExpressions:
     """Arrays of which elements are accessed by number."""
     read_only: frozenset[Array] = frozenset()
     """Arrays of numbers that nothing writes while the kernel runs, of which a thread has several loads in flight."""
+    words: Mapping[Array, str] = field(default_factory=dict)
+    """For arrays whose elements are stored in parts: the name of the type of these."""
 
 
 @dataclass(slots=True)
@@ -59,6 +61,7 @@ class Accessors:
     copies: name and definition of the macro of the copy that a block of threads has of an array.
     wide: name and definition of the macro of several neighbours.
     flat, wide_flat: name and definition of the macro of an element, and of several neighbours, by the number.
+    words: name and definition of the macro of a number in memory.
     """
 
     names: dict[Array, str] = field(default_factory=dict)
@@ -68,9 +71,12 @@ class Accessors:
     wide: dict[Array, tuple[str, str]] = field(default_factory=dict)
     flat: dict[Array, tuple[str, str]] = field(default_factory=dict)
     wide_flat: dict[Array, tuple[str, str]] = field(default_factory=dict)
+    words: dict[Array, tuple[str, str]] = field(default_factory=dict)
 
     def name_of(self, pointer: GlobalPtr) -> str:
         """Return the macro of an element, or of several neighbours."""
+        if pointer.by_word:
+            return self.words[pointer.array][0]
         if pointer.lanes == 1:
             return self.flat[pointer.array][0] if pointer.is_flat else self.names[pointer.array]
         return (self.wide_flat if pointer.is_flat else self.wide)[pointer.array][0]
@@ -78,13 +84,14 @@ class Accessors:
 
 @dataclass(slots=True)
 class UsedMemory:
-    """What a source accesses: arrays, several neighbours in arrays, arrays by the numbers of elements, arrays by the
-    cell of a pool, textures, properties of sparse nodes, named numbers, and temporaries."""
+    """What a source accesses: arrays, several neighbours in arrays, arrays by the numbers of elements or of what these
+    consist of, arrays by the cell of a pool, textures, properties of sparse nodes, named numbers, and temporaries."""
 
     arrays: dict[Array, None] = field(default_factory=dict)
     wide: dict[Array, None] = field(default_factory=dict)
     flat: dict[Array, None] = field(default_factory=dict)
     wide_flat: dict[Array, None] = field(default_factory=dict)
+    words: dict[Array, None] = field(default_factory=dict)
     inside: dict[Array, None] = field(default_factory=dict)
     cells: dict[NodeUse, None] = field(default_factory=dict)
     textures: dict[Texture, None] = field(default_factory=dict)
@@ -95,12 +102,14 @@ class UsedMemory:
 
     def __bool__(self) -> bool:
         """Return whether it accesses anything."""
-        arrays = self.arrays or self.wide or self.flat or self.wide_flat or self.inside or self.passed
+        arrays = self.arrays or self.wide or self.flat or self.wide_flat or self.words or self.inside or self.passed
         return bool(arrays or self.cells or self.textures or self.constants or self.temporaries)
 
     def add(self, pointer: GlobalPtr) -> None:
         """Record an access of an element, or of several neighbours."""
-        if pointer.lanes == 1:
+        if pointer.by_word:
+            self.words[pointer.array] = None
+        elif pointer.lanes == 1:
             (self.flat if pointer.is_flat else self.arrays)[pointer.array] = None
         else:
             (self.wide_flat if pointer.is_flat else self.wide)[pointer.array] = None
@@ -113,6 +122,7 @@ class UsedMemory:
             union.wide |= used.wide
             union.flat |= used.flat
             union.wide_flat |= used.wide_flat
+            union.words |= used.words
             union.inside |= used.inside
             union.cells |= used.cells
             union.textures |= used.textures
@@ -130,7 +140,8 @@ def definitions(
     copied: arrays whose macro is that of the copy.
     """
     macros, functions, helpers = ([], [], []) if cells is None else cells.lines(used.cells)
-    arrays = sorted({**used.arrays, **used.inside, **used.wide, **used.flat, **used.wide_flat}, key=lambda a: a.binding)
+    every = {**used.arrays, **used.inside, **used.wide, **used.flat, **used.wide_flat, **used.words}
+    arrays = sorted(every, key=lambda array: array.binding)
     for array in (array for array in arrays if not array.is_shared):
         macros += [names.inside[array][1]] if array in names.inside else []
         line = names.copies[array][1] if array in copied else names.lines[array]
@@ -138,6 +149,7 @@ def definitions(
         macros += [names.wide[array][1]] if array in used.wide else []
         macros += [names.flat[array][1]] if array in used.flat else []
         macros += [names.wide_flat[array][1]] if array in used.wide_flat else []
+        macros += [names.words[array][1]] if array in used.words else []
     return [*macros, *used.passed], functions, helpers
 
 
@@ -176,6 +188,12 @@ def accessors(
         if array in memory.flat and array in memory.wide:
             by_number = free.declare(f"{name}{memory.wide[array][1]}_at")
             macros.wide_flat[array] = by_number, f"#define {by_number}(n) {_numbered_neighbours(array, 'n', memory)}"
+        if array in memory.words:
+            word = free.declare(f"{name}_word")
+            source = memory.target.language.word_access.format(
+                type=memory.words[array], data=memory.expressions[array], number="n"
+            )
+            macros.words[array] = word, f"#define {word}(n) {source}"
     free.reserved |= NAMES_IN_BLOCKS if not memory.target.language.shared_qualifier else frozenset()
     for array in sorted(shared, key=lambda a: a.binding):
         macros.names[array] = free.declare(array.name or "tile")

@@ -22,6 +22,7 @@ from ...ir.types import (
     Scalar,
     Struct,
     Tensor,
+    Type,
     element_of,
     u32,
 )
@@ -88,6 +89,8 @@ class ArgsMembers:
         self.overlapping_written = [array for array in self.overlapping if array in usage.written]
         self.wide: dict[Array, tuple[str, int]] = {}
         """The names of the types of several neighbours in an array, and how many they are."""
+        self.words: dict[Array, str] = {}
+        """The names of the types by which elements of an array are stored in parts."""
 
     def gather(self) -> list[ArgsMember]:
         """Return all members, the largest scalars first."""
@@ -106,7 +109,9 @@ class ArgsMembers:
                 tree = self.trees[part]
                 self._pointer(tree.pointer, part, self._tree_pointer(tree), self._note(tree), source)
             if array in self.usage.wide:
-                self.wide[array] = self._wide_type(array, self.usage.wide[array]), self.usage.wide[array].size
+                self.wide[array] = self._other_type(array, self.usage.wide[array]), self.usage.wide[array].size
+            if array in self.usage.words:
+                self.words[array] = self._other_type(array, self.usage.words[array])
         if self.language.has_pointers:
             for texture in sorted(self.usage.textures, key=lambda t: t.binding):
                 self._texture(texture)
@@ -213,12 +218,13 @@ class ArgsMembers:
             return self._declared_pointer(element, access)
         return self.references.of(array.element, element, access)
 
-    def _wide_type(self, array: Array, wide: Tensor) -> str:
-        """Return the name of the type behind which several neighbours are: a vector, or a buffer reference of it."""
-        access, name = self._access([array]), type_name(self.language, wide)
+    def _other_type(self, array: Array, type: Type) -> str:
+        """Return the name of another type of which an array's memory is: of neighbours as a vector, or of the numbers
+        of elements; or of a buffer reference of it."""
+        access, name = self._access([array]), type_name(self.language, type)
         if self.language.has_pointers:
             return name if access.writes else f"const {name}"
-        return self.references.of(wide, name, access)
+        return self.references.of(type, name, access)
 
     def _declared_pointer(self, element: str, access: Access) -> str:
         constant, restrict = "" if access.writes else "const ", self.language.restrict if access.is_restricted else ""

@@ -138,7 +138,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     constants = named_constants(kernel, (*usage.arrays, *usage.shared), taken | structs_of_trees)
     read_only = _read_only(kernel, usage)
     memory = MemoryExpressions(
-        target, expressions, trees, cells, constants, members.wide, frozenset(usage.flat), read_only
+        target, expressions, trees, cells, constants, members.wide, frozenset(usage.flat), read_only, members.words
     )
     names = taken | structs_of_trees | constants.numbers.keys()
     macros = accessors(usage.arrays, usage.shared, memory, names, {a for t in kernel.tasks for a in t.block_sums})
@@ -165,7 +165,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         stored_types=stored,
         structs=structs,
         trees=trees,
-        helpers=_declaring(target, usage, [*stored, *usage.wide.values()], cells),
+        helpers=_declaring(target, usage, [*stored, *usage.wide.values(), *usage.words.values()], cells),
         memory_types=memory_types,
         aligned=_aligned(kernel, target, usage, memory_types),
         usage=usage,

@@ -44,7 +44,7 @@ from ...ir.statements import (
 from ...ir.tasks import TYPE_OF, Kernel
 from ...ir.textures import ImageLoad, ImageStore, Texture, TextureFetch, TextureSample
 from ...ir.threads import Barrier
-from ...ir.types import Tensor, Type
+from ...ir.types import Scalar, Tensor, Type
 from ...lazy_dataclasses import dataclass
 
 
@@ -58,6 +58,8 @@ class Usage:
     """Arrays of which several neighbours are accessed together, and the type of these."""
     flat: dict[Array, None] = field(default_factory=dict)
     """Arrays of which elements are accessed by number."""
+    words: dict[Array, Scalar] = field(default_factory=dict)
+    """Arrays whose elements are stored in parts, and the type of these."""
     fences: bool = False
     aligned: bool = False
     """Whether it asks for the alignment of an array."""
@@ -114,7 +116,10 @@ def collect(kernel: Kernel) -> Usage:
         match statement:
             case GlobalPtr(array=array):
                 (usage.shared if array.is_shared else usage.arrays)[array] = None
-                if statement.is_flat:
+                if statement.by_word:
+                    assert isinstance(statement.type, Scalar)
+                    usage.words[array] = statement.type
+                elif statement.is_flat:
                     usage.flat[array] = None
                 if statement.lanes > 1 and isinstance(statement.type, Tensor):
                     usage.wide[array] = statement.type

@@ -123,6 +123,8 @@ def block_form(task: Task, size: str, as_loops: bool, is_full: bool) -> BlockFor
 def _is_own(pointer: GlobalPtr, task: Task) -> bool:
     """Return whether a thread accesses only the element of its own index through this pointer."""
     loop = task.loop
+    if pointer.by_word:
+        return True  # all threads have read their elements before the barrier behind which these words are stored
     axes = [index.axis for index in pointer.indices if isinstance(index, LoopIndex) and index.loop is loop]
     return loop is not None and axes == list(range(len(loop.starts)))
 

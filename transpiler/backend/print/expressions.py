@@ -44,7 +44,6 @@ from ...ir.statements import (
     Temporary,
     base_pointer,
     is_const,
-    is_same,
 )
 from ...ir.types import Scalar, Struct, Tensor, Type, i64, scalars_of
 from ..languages.common.symbols import Symbols
@@ -74,6 +73,7 @@ from ..layout.layout import Layout
 from ..layout.signatures import Signature
 from . import conversions, wrapping
 from .local_memory import element_by_pointer, element_of_parameter
+from .repetition import is_same
 
 WRAPPED = frozenset(WRAPPING.values())
 LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})

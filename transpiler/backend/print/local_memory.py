@@ -39,7 +39,7 @@ def element_of_parameter(e: Any, pointer: str, tensor: Type | None, indices: lis
 
 def element_by_pointer(e: Any, pointer: GlobalPtr) -> str:
     """Return an element that is found by a pointer; "" if it is found by its number."""
-    variable = counted_variable(pointer) if pointer.is_flat else None
+    variable = counted_variable(pointer) if pointer.is_flat and not pointer.by_word else None
     if variable not in e.element_pointers:
         return ""
     return f"{e.lvalue(variable)}[{e.of(pointer.indices[0].operands[1]).source}]"  # type: ignore[attr-defined]

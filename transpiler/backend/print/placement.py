@@ -408,7 +408,10 @@ class _Placer:
         t0 = v(i) + g; v(i) = t0; x(i) += t0    ->    v(i) += g; x(i) += v(i)
         """
         store = self.stored.get(value)
-        if not isinstance(store, GlobalStore) or value.name or not isinstance(value, (Operation, Cast)):
+        if not isinstance(store, (LocalStore, GlobalStore)) or value.name or not isinstance(value, (Operation, Cast)):
+            return False
+        pointer = store.pointer
+        if not isinstance(store, GlobalStore) and not isinstance(pointer, StructPtr):
             return False
         if self.home[store] is not self.home[value]:  # a store in a branch may not have run in another
             return False
@@ -416,10 +419,8 @@ class _Placer:
         others = [other for other, _ in points if other > position]
         if len(others) + 1 != len(points) or any(loop is not around for _, loop in points):
             return False
-        pointer = store.pointer
-        if is_of_neighbours(pointer):  # lavapipe reads a wrong element of what it has stored
-            return False
-        if not is_simple(pointer) or self.may_be_written(memory_behind(pointer), position, max(others)):
+        can_be_read = is_simple(pointer) and not is_of_neighbours(pointer)  # of which lavapipe reads a wrong element
+        if not can_be_read or self.may_be_written(memory_behind(pointer), position, max(others)):
             return False
         self.placement.inline.add(value)
         self.placement.read_back[store] = value

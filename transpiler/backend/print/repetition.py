@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from ...ir.functions import CallResult
 from ...ir.nodes import Statement
 from ...ir.statements import (
+    Alloca,
     ArgLoad,
     ArrayShape,
     Cast,
@@ -165,13 +166,20 @@ def memory_behind(pointer: Statement) -> object:
     return base.temporary if isinstance(base, GlobalTemporary) else base
 
 
+def is_same(a: Statement, b: Statement) -> bool:
+    """Return whether two values are one statement, or the same number."""
+    if isinstance(a, Const) and isinstance(b, Const):
+        return a.type == b.type and repr(a.value) == repr(b.value)
+    return a is b
+
+
 def is_same_address(a: Statement, b: Statement) -> bool:
     """Return whether two pointers certainly have the same address: both are made from the same values."""
     if a is b:
         return True
     match a, b:
         case GlobalPtr(), GlobalPtr():
-            if a.array is not b.array or a.is_flat != b.is_flat:
+            if a.array is not b.array or (a.is_flat, a.by_word) != (b.is_flat, b.by_word):
                 return False
             return all(_is_same_index(i, j) for i, j in zip(a.indices, b.indices, strict=True))
         case MatrixPtr(), MatrixPtr():
@@ -206,7 +214,12 @@ def is_of_neighbours(pointer: Statement) -> bool:
 
 
 def is_simple(pointer: Statement) -> bool:
-    """Return whether an element of an array can be printed twice: no index needs a computation."""
+    """Return whether an element of an array, or a member of a local variable, can be printed twice: no index needs a
+    computation."""
     while isinstance(pointer, StructPtr):
         pointer = pointer.origin
-    return isinstance(pointer, GlobalPtr) and all(isinstance(i, ATOMS) or i.name is not None for i in pointer.indices)
+    return (
+        isinstance(pointer, Alloca)
+        or isinstance(pointer, GlobalPtr)
+        and all(isinstance(i, ATOMS) or i.name is not None for i in pointer.indices)
+    )

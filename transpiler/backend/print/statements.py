@@ -408,13 +408,7 @@ def _local_store(p: Statements, store: LocalStore) -> None:
         p.declare_value(p.e.name_of_type(store.pointer.type), name, rendered.initializer, store.location)
         p.e.rendered[store.pointer] = Rendered(name)
         return
-    operation = p.placement.compound.get(store)
-    target = p.e.lvalue(store.pointer)
-    if operation is not None:
-        _compound(p, store, target, operation)
-    else:
-        value = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.assigned(store.value)
-        p.emit(f"{target} = {value};", store.location)
+    _assign(p, store, p.e.lvalue(store.pointer), p.placement.compound.get(store))
 
 
 def _global_store(p: Statements, store: GlobalStore) -> None:
@@ -427,6 +421,11 @@ def _global_store(p: Statements, store: GlobalStore) -> None:
     if operation is None and isinstance(value, Operation) and is_unstored:
         if p.e.of(value.operands[0]).source == target and infix_symbol(p.e.target, value) is not None:
             operation = value  # the value just stored is read back: y(i) += x(i); y(i) *= 2.0
+    _assign(p, store, target, operation)
+
+
+def _assign(p: Statements, store: LocalStore | GlobalStore, target: str, operation: Operation | None) -> None:
+    """Print a store, that of an operation as `target op= y`; whoever reads the value from memory finds it there."""
     if operation is not None:
         _compound(p, store, target, operation)
     else:

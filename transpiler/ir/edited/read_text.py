@@ -530,15 +530,15 @@ def _shape(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:
 
 
 def _ptr(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:
-    pattern = r"(\w+) (?:\((.*)\)|at (\$\w+))(?: in cell \$(\w+))?(?: and (\d+) after it)?"
+    pattern = r"(\w+) (?:\((.*)\)|at (word )?(\$\w+))(?: in cell \$(\w+))?(?: and (\d+) after it)?"
     match = _parts(reader, line, rest, pattern, "ptr array ($i, $j)")
-    array, indices = reader._array(match[1], line), reader._all(match[3] or match[2], line)
-    if match[3] and (reason := why_not_flat(array)):
+    array, indices = reader._array(match[1], line), reader._all(match[4] or match[2], line)
+    if match[4] and (reason := why_not_flat(array)):
         raise TextError(line.number, f"`{match[1]}` has no elements by number: {reason}")
-    if not match[3] and len(indices) != array.ndim:
+    if not match[4] and len(indices) != array.ndim:
         raise TextError(line.number, f"`{match[1]}` has one index for each axis, {array.ndim}; found {len(indices)}")
-    cell = reader._named(match[4], line) if match[4] else None
-    return GlobalPtr(array, indices, cell, int(match[5] or 0) + 1, match[3] is not None)
+    cell = reader._named(match[5], line) if match[5] else None
+    return GlobalPtr(array, indices, cell, int(match[6] or 0) + 1, match[4] is not None, match[3] is not None)
 
 
 def _aligned(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:

@@ -231,7 +231,7 @@ def _member_ptr_key(statement: StructPtr) -> Key | None:
 
 
 def _global_ptr_key(statement: GlobalPtr) -> Key | None:
-    return (statement.array, statement.cell, statement.lanes, statement.is_flat, *statement.indices)
+    return (statement.array, statement.cell, statement.lanes, statement.is_flat, statement.by_word, *statement.indices)
 
 
 def _cell_number_key(statement: CellNumber) -> Key | None:

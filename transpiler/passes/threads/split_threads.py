@@ -18,6 +18,8 @@ otherwise (`carry_across_barriers`).
 
 from __future__ import annotations
 
+from itertools import chain
+
 from ...errors import TaichiSyntaxError
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Effect, Statement, blocks, has_effect, operands, replace_uses, walk
@@ -88,6 +90,8 @@ class _Split:
         carry_across_barriers(
             self.task.body, {c: new.result for c, new in self.exchanges.items() if new.result is not None}
         )
+        if not self.as_loops:
+            _sink_variables(self.task.body)
 
     # --- statements that run once per block
 
@@ -362,6 +366,20 @@ class _BlockSplitter:
         self.block.statements.append(variable)
         self.builder(origin).store(variable, operand)
         return variable
+
+
+def _sink_variables(body: Block) -> None:
+    """Move the variables of threads with an iteration, which nothing else uses, to where these use them."""
+    users: dict[Statement, set[Statement]] = {s: set() for s in body if isinstance(s, Alloca) and not s.per_thread}
+    for statement in body if users else ():
+        inside = chain([statement], *map(walk, blocks(statement)))
+        for variable in users.keys() & {operand for inner in inside for operand in operands(inner)}:
+            users[variable].add(statement)
+    for variable, using in reversed(users.items()):
+        only = next(iter(using)) if len(using) == 1 else None
+        if isinstance(only, ThreadFor):
+            body.statements.remove(variable)
+            only.body.statements.insert(0, variable)
 
 
 def _may_speculate(statement: Statement) -> bool:

@@ -104,9 +104,11 @@ def may_synchronize(task: Task) -> bool:
     """Return whether all threads of a block that have an iteration run all top-level statements of the task."""
     if task.kind is not TaskKind.RANGE_FOR or task.reductions or task.block_sums:
         return False
-    excluded = (*RECORDS, Rand, Return)
+    excluded = (*RECORDS, Rand)
     statements = list(reachable(task.body))
     if any(isinstance(s, excluded) or depends_on_block(s) or s.EFFECT & Effect.FENCE for s in statements):
+        return False
+    if any(isinstance(statement, Return) for statement in walk(task.body)):
         return False
     return not any(ends_iteration(statement) for statement in task.body.statements)
 

@@ -117,6 +117,7 @@ class Language:
     arrow: accesses a member through a pointer to a struct.
     read_only_load: a load of {} that nothing writes while the kernel runs.
     wide_access: several neighbours in memory as one vector; in: its {type}, {data} and {number} of the first, {lanes}.
+    word_access: a number of a struct, a vector or a matrix in memory; in: its {type}, {data} and its {number} there.
     is_aligned: whether the address {data} is a multiple of {bytes}; `alignment_helpers`: keys of what this needs.
     volatile_load: a load of {} that other threads write, past a cache that may be stale.
     forwards_by_copy: members of `Args` in a readonly block must be copied before they are passed to a function.
@@ -208,6 +209,7 @@ class Language:
     arrow: str = "->"
     read_only_load: str = "{}"
     wide_access: str = ""
+    word_access: str = ""
     is_aligned: str = ""
     alignment_helpers: tuple[str, ...] = ()
     volatile_load: str = "{}"

@@ -53,6 +53,7 @@ CUDA = Language(
     size_check="static_assert",
     read_only_load="__ldg(&{})",
     wide_access="(*({type} *)&{data}[{number}])",
+    word_access="(({type} *){data})[{number}]",
     is_aligned="(size_t){data} % {bytes} == 0",
     volatile_load="__ldcg(&{})",
     restrict="__restrict__",

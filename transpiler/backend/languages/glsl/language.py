@@ -58,6 +58,7 @@ GLSL = Language(
     offset="layout(offset = {offset})",
     arrow=".",
     wide_access="{type}({data}).v[{factor} / {lanes}]",
+    word_access="{type}({data}).v[{number}]",
     is_aligned="uvec2({data}).x % {bytes}u == 0u",
     alignment_helpers=("extension GL_EXT_buffer_reference_uvec2",),
     forwards_by_copy=True,
