@@ -129,6 +129,7 @@ def test_two_axes(target: str, shape) -> None:
 @pytest.mark.parametrize("n", [1, 31, 128, 129, 1000])
 def test_ndarrays(target: str, n: int) -> None:
     start(target)
+
     @ti.kernel
     def multiply(a: MATRICES, b: MATRICES):
         for i in a:
@@ -203,6 +204,7 @@ def test_what_stays(target: str) -> None:
     start(target)
     n = 40_000
     F, G = ti.Matrix.field(3, 3, ti.f32, n), ti.Matrix.field(3, 3, ti.f32, (200, 200))
+
     @ti.kernel
     def neighbour():
         for i in range(n - 1):
