@@ -337,7 +337,7 @@ def _has_lanes(body: list[Statement], plan: Plan) -> bool:
     if len(sizes) != 1 or not any(isinstance(statement, GlobalStore) for statement in body):
         return False
     plan.lanes = WIDTH // sizes.pop()
-    pointers = [statement for statement in body if isinstance(statement, GlobalPtr) and statement in plan.wide]
+    pointers = [s for s in walk(Block(body)) if isinstance(s, GlobalPtr) and s in plan.wide]
     plan.arrays = list(dict.fromkeys(pointer.array for pointer in pointers))
     return plan.lanes in COUNTS and all(_has_whole_rows(array, plan.lanes) for array in plan.arrays)
 
