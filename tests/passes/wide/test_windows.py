@@ -239,6 +239,55 @@ def by_continue(x: Grid, y: Grid):
 
 
 @ti.kernel
+def after_continue(x: Grid, y: Grid):
+    """A `continue` in a branch also leaves out what follows that branch; this one stays as it is."""
+    n, m = x.shape
+    for i, j in y:
+        s, t = 0.0, 0
+        for di in range(-1, 2):
+            for dj in range(-1, 2):
+                if 0 <= i + di < n:
+                    if j + dj < 0 or j + dj >= m:
+                        continue
+                    s += x[i + di, j + dj]
+                t += 1
+        y[i, j] = s * 8 + t
+
+
+@pytest.mark.parametrize("m", [3, 8])
+def test_continue_in_a_branch(target: str, m: int) -> None:
+    x, y = some(3, m), np.zeros((3, m), np.float32)
+    after_continue(x, y)
+    sides = [(p, q) for p in (0, 1, 2) for q in (0, 1, 2)]
+    # only columns that are outside of rows that are inside do not count
+    outside = np.zeros((3, m), np.float32)
+    outside[:, 0] += [2, 3, 2]
+    outside[:, -1] += [2, 3, 2]
+    total = sum(np.pad(x, 1)[p : p + 3, q : q + m] for p, q in sides)
+    np.testing.assert_array_equal(y, total * 8 + 9 - outside)
+    assert INSIDE not in after_continue.source(x, y, arch=ti.cuda)
+
+
+def test_what_happens_before_continue(target: str) -> None:
+    @ti.kernel
+    def run(x: Grid, y: Grid):
+        for i, j in y:
+            s = 0.0
+            for c in range(-1, 2):
+                if j + c < 0 or j + c >= x.shape[1]:
+                    s += 100.0
+                    continue
+                s += x[i, j + c]
+            y[i, j] = s
+
+    x, y = some(3, 12), np.zeros((3, 12), np.float32)
+    run(x, y)
+    around = np.pad(x, ((0, 0), (1, 1)), constant_values=100)
+    np.testing.assert_array_equal(y, around[:, :-2] + around[:, 1:-1] + around[:, 2:])
+    assert "100.0f" not in wide_part(run, x, y)
+
+
+@ti.kernel
 def nested(x: Grid, y: Grid):
     n, m = x.shape
     for i, j in y:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from itertools import chain
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Statement, operands, replace_uses, walk, walk_blocks
+from ...ir.nodes import Block, Statement, blocks, operands, replace_uses, walk, walk_blocks
 from ...ir.ops import NEGATED
 from ...ir.statements import ArgLoad, ArrayShape, Const, Continue, If, LoopIndex, Operation, RangeFor
 from ...ir.types import Scalar, i32, u1
@@ -44,7 +44,7 @@ def inside_rows(body: Block, loop: RangeFor) -> Block | None:
     if not any(isinstance(s, Operation) and s.op in MIRRORED for s in walk(body)):
         return None
     copied = copy_of_block(body, {})
-    for block in walk_blocks(copied):
+    for block in [copied, *(s.body for s in walk(copied) if isinstance(s, RangeFor))]:
         _without_continue(block)
     last = copied.statements[-1]
     branch = last if isinstance(last, If) and not last.otherwise else None
@@ -82,17 +82,25 @@ def _used(block: Block) -> list[Statement]:
 
 
 def _without_continue(block: Block) -> None:
-    """Put what follows a branch that only continues under the opposite condition.
+    """Put what follows a branch that continues under the opposite condition. block: the end of an iteration.
 
     if jj < 0 || jj >= m { continue }    ->    if jj >= 0 && jj < m { s += x[i, jj] }
     s += x[i, jj]
     """
-    for position, branch in reversed(list(enumerate(block.statements))):
-        if isinstance(branch, If) and not branch.otherwise and [*map(type, branch.then)] == [Continue]:
-            rest = Block(block.statements[position + 1 :])
-            block.statements[position:] = []
-            condition = _opposite(Builder(block, branch.location), branch.condition)
-            block.statements.append(If(condition, rest, location=branch.location))
+    for position, branch in enumerate(block.statements):
+        if isinstance(branch, If) and not branch.otherwise and isinstance(branch.then.statements[-1], Continue):
+            inside, rest = Block(branch.then.statements[:-1]), Block(block.statements[position + 1 :])
+            del block.statements[position:]
+            condition = branch.condition
+            if not inside.statements:
+                condition, inside, rest = _opposite(Builder(block, branch.location), condition), rest, Block()
+            otherwise = rest if rest.statements else None
+            block.statements.append(If(condition, inside, otherwise, location=branch.location))
+            break
+    last = block.statements[-1] if block.statements else None
+    if isinstance(last, If):
+        for inner in blocks(last):
+            _without_continue(inner)
 
 
 def _opposite(builder: Builder, condition: Statement) -> Statement:
