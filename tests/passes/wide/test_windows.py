@@ -189,7 +189,8 @@ def test_vectors_of_two_numbers_and_arrays_that_end_within_a_vector(target: str)
     around = [slice(max(i - 3, 0), i + 4) for i in range(n)]
     expected = [float(some(n)[s].sum(dtype=np.float64)) * len(some(n)[s]) for s in around]
     np.testing.assert_array_equal(y.to_numpy(), expected)
-    assert "i >= 3 && i + 4 < n" in wide_part(run)
+    wide = wide_part(run)
+    assert "i >= 3 && i + 4 < n" in wide and "{x(i - 3), x_before.x}" in wide
 
 
 # --- rows and columns -------------------------------------------------------------------------------------------------

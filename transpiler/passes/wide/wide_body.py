@@ -277,7 +277,7 @@ def _whole_rows(plan: Plan) -> set[Row]:
     of one axis may end within a vector, so that those after the index are among them only if the last is needed.
     """
     needed: dict[Row, set[int]] = {}
-    for pointer in plan.apart:
+    for pointer in plan.wide:
         if isinstance(pointer, GlobalPtr) and pointer.indices[-1] not in plan.near:
             for lane in range(plan.lanes):
                 number, position = divmod(plan.shift(pointer) + lane, plan.lanes)
