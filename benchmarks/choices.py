@@ -181,6 +181,30 @@ def inner_stencil(scale: int) -> Made:
     return average, y.to_numpy
 
 
+def tested_window(reach: int) -> Callable[[int], Made]:
+    """Weight the neighbours of 4096 x 8192 floats along rows, by a loop that tests whether they are in the row."""
+
+    def make(scale: int) -> Made:
+        n, m, count = 4096 >> scale, 8192 >> scale, 2 * reach + 1
+        x, y, w = ti.ndarray(ti.f32, (n, m)), ti.ndarray(ti.f32, (n, m)), ti.ndarray(ti.f32, count)
+        x.from_numpy(np.random.default_rng(0).random((n, m), dtype=np.float32))
+        w.from_numpy(np.random.default_rng(1).random(count, dtype=np.float32))
+
+        @ti.kernel
+        def convolve(x: ti.types.ndarray(ti.f32, 2), w: ti.types.ndarray(ti.f32, 1), y: ti.types.ndarray(ti.f32, 2)):
+            for i, j in y:
+                s = 0.0
+                for c in range(count):
+                    jj = j + c - reach
+                    if 0 <= jj < x.shape[1]:
+                        s += w[c] * x[i, jj]
+                y[i, j] = s
+
+        return lambda: convolve(x, w, y), y.to_numpy
+
+    return make
+
+
 def cube_of_ndarrays(scale: int) -> Made:
     """Diffuse heat in a cube of 1024^3 floats."""
     n = 1024 >> scale
@@ -346,6 +370,8 @@ ROWS = (
     Row("stencil, two axes", stencil(2), "wide_accesses"),
     Row("stencil, three axes", stencil(3), "wide_accesses"),
     Row("inner elements", inner_stencil, "wide_accesses"),
+    Row("window, 9 columns tested", tested_window(4), "wide_accesses"),
+    Row("window, 17 columns tested", tested_window(8), "wide_accesses"),
     Row("cube of ndarrays", cube_of_ndarrays, "blocks_in_order"),
     Row("matrix and vector", products(False), "shared_rows", tolerance=1e-4),
     Row("the same, ndarrays", products(True), "shared_rows", tolerance=1e-4),

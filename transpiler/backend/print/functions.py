@@ -153,6 +153,8 @@ def _reuse_parameters(function: Function, printer: Statements) -> None:
     uses = count_uses(function.body)
     for store in function.body.statements:
         if isinstance(store, LocalStore) and isinstance(store.value, ArgLoad) and uses[store.value] == 1:
+            if store.value.parameter not in function.parameters:  # the kernel's
+                continue
             if printer.placement.declared_by_store.get(store.pointer) is store:
                 printer.e.rendered[store.pointer] = Rendered(printer.e.parameters[store.value.parameter])
                 printer.placement.dead |= {store, store.pointer}

@@ -68,7 +68,7 @@ ROOTS = {"sqrt": "root", "normal_sqrt": "root", "rsqrt": "rsqrt", "normal_rsqrt"
 
 def derived_name(value: Statement) -> str:
     """Return a name for a value: what the user called it elsewhere, or what it is made of."""
-    if isinstance(value, GlobalLoad):
+    if isinstance(value, GlobalLoad) and not (value.hint and isinstance(value.type, Tensor)):
         return _element(value.pointer)
     if value.hint:
         return value.hint

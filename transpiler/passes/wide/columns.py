@@ -1,9 +1,11 @@
 """Unrolls the loops over the columns of a window, whose elements `wide_accesses` takes from vectors.
 
     for p, q in static(ndrange((-1, 2), (-1, 2))) {          for p in static(range(-1, 2)) {
-        t += u[i + p, j + q]                           ->        t += u[i + p, j - 1]
-    }                                                            t += u[i + p, j]
-                                                                 t += u[i + p, j + 1]
+        if i + p < n { t += u[i + p, j + q] }          ->        if i + p < n {
+    }                                                                t += u[i + p, j - 1]
+                                                                     t += u[i + p, j]
+                                                                     t += u[i + p, j + 1]
+                                                                 }
                                                              }
 
 In: the body of a loop over i and j. Out: a copy of it without those loops whose index is added to j; None if it has no
@@ -14,14 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...ir.nodes import Block, Statement, blocks, operands, walk
-from ...ir.statements import Break, Const, Continue, GlobalPtr, LoopIndex, RangeFor
+from ...ir.nodes import Block, Effect, Statement, blocks, operands, walk
+from ...ir.statements import Break, Const, Continue, GlobalPtr, If, LoopIndex, RangeFor
 from ..analysis.queries import is_index_of, names_of
 from ..tasks.copies import copy_of_block
 from ..threads.unroll_reductions import iteration_of
+from .widenable import AWAY, COUNTS
 
-MOST = 7
-"""Columns of a window: from three before an element to three after it."""
+MOST = 2 * AWAY * max(COUNTS) + 1
+"""Columns of a window: from two vectors before an element to two after it."""
 
 
 def unrolled_columns(body: Block, outer: RangeFor) -> Block | None:
@@ -98,3 +101,24 @@ def _unrolled(loop: RangeFor, axes: set[int]) -> list[Statement]:
         values = range(*(int(b.value) for b in (*one.starts, *one.ends, *one.steps) if isinstance(b, Const)))
         inside = [s for value in values for s in iteration_of(one, value)] if axis in axes else [one]
     return inside
+
+
+def join_branches(block: Block) -> None:
+    """Join branches with the same condition that follow one another, as those of columns that were one branch."""
+    joined: list[Statement] = []
+    last: If | None = None
+    for statement in block.statements:
+        for inner in blocks(statement):
+            join_branches(inner)
+        if isinstance(statement, If) and not statement.otherwise:
+            if last is not None and last.condition is statement.condition:
+                last.then.statements += statement.then.statements
+                continue
+            last = statement
+        elif last is not None and statement.EFFECT == Effect.NONE and not blocks(statement):
+            joined.insert(joined.index(last), statement)
+            continue
+        else:
+            last = None
+        joined.append(statement)
+    block.statements = joined

@@ -11,6 +11,8 @@ iterations that are added do nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, walk
 from ...ir.origins import extent_of
@@ -28,9 +30,9 @@ from ...ir.statements import (
     is_const,
 )
 from ...ir.tasks import Task
-from ...ir.types import Type, i32
+from ...ir.types import i32
 from ..analysis.queries import is_index_of
-from .widenable import Plan, plan_of
+from .widenable import Plan
 
 ADDED = 8
 """At most one iteration is added to so many."""
@@ -38,10 +40,10 @@ MARGIN = 16
 """At most so many iterations are added at either end of a row whose length comes with the launch."""
 
 
-def plan_of_whole_rows(task: Task, stored: set[Type]) -> Plan | None:
+def plan_of_whole_rows(task: Task, find: Callable[[Task], Plan | None]) -> Plan | None:
     """Extend the loop of a task and return how it is widened; None if it cannot be, and then it stays as it is.
 
-    stored: vectors that its kernel has in memory.
+    find: returns how a task is widened that is a loop over whole rows, None for others.
     """
     loop, array = task.loop, _stored_array(task)
     if loop is None or array is None:
@@ -51,7 +53,7 @@ def plan_of_whole_rows(task: Task, stored: set[Type]) -> Plan | None:
         return None
     before = loop.starts[-1], loop.ends[-1], list(task.body)
     _extend(task, loop, end)
-    plan = plan_of(task, stored)
+    plan = find(task)
     if plan is None:
         loop.starts[-1], loop.ends[-1], task.body.statements[:] = before
         return None

@@ -16,6 +16,11 @@ The body only loads, combines and stores elements at the loop's own index along 
 loads neighbours along it, of which most are in the vector at the index itself. So an iteration reads and writes nothing
 of the others, as far as a parallel loop may, and arrays that overlap are no obstacle: statements stay in order.
 
+Windows test whether their columns are in the row. Four iterations are one where all these tests hold, which one test of
+j decides (`inside_rows`), and their loops over columns are unrolled (`columns`); a single iteration keeps its loops:
+
+    for c in 9 { if 0 <= j + c - 4 < m { s += w[c] * x[i, j + c - 4] } }    ->    if j >= 4 && j < m - 7 { ... }
+
 Blocks of a loop that only stores start in order, each thread with one such access: in a grid-stride loop they drift
 apart. 2^27 floats took an H200 .124 ms so, .119 with one access a thread and blocks of 256; with blocks of 128 .160.
 """
@@ -23,17 +28,22 @@ apart. 2^27 floats took an H200 .124 ms so, .119 with one access a thread and bl
 from __future__ import annotations
 
 from copy import copy
+from functools import partial
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, operands, replace_uses, walk, walk_blocks
 from ...ir.statements import (
+    Alloca,
+    ArgLoad,
     Array,
     ArrayShape,
     Const,
+    Continue,
     GlobalLoad,
     GlobalStore,
     If,
     IsAligned,
+    LocalStore,
     LoopIndex,
     Operation,
     RangeFor,
@@ -41,22 +51,26 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, SingleIteration, Task
 from ...ir.types import Tensor, Type, i32, parts_of, u1, u32
 from ...options import MAX_ITERATIONS, CompileOptions
+from ..analysis.queries import is_index_of
 from ..cleanup.common_subexpressions import common_subexpressions
 from ..cleanup.dead_code import dead_code
 from ..cleanup.fold import fold
 from ..cleanup.simplify import simplify
 from ..context import PassContext
 from ..tasks.copies import copy_of_block
-from .columns import unrolled_columns
+from .columns import join_branches, unrolled_columns
+from .inside_rows import inside_rows
 from .whole_rows import length_less, plan_of_whole_rows
 from .wide_body import WideBody, last_index
 from .wide_cells import bits_of, plan_of_cells
-from .widenable import COUNTS, WIDTH, Plan, comparisons, plan_of
+from .widenable import COUNTS, WIDTH, Plan, comparisons, is_usual, plan_of
 
 BLOCK = 256
 """Threads of a block that only stores."""
 PARTS = {4: "quarter", 2: "half"}
 """What a row has as many of as a vector has numbers."""
+STATEMENTS = (Alloca, Continue, GlobalStore, If, LocalStore, RangeFor)
+"""Of which, besides values and loads, a body may consist."""
 
 
 def wide_accesses(kernel: Kernel, context: PassContext) -> bool:
@@ -66,7 +80,7 @@ def wide_accesses(kernel: Kernel, context: PassContext) -> bool:
     changed = False
     stored = _vectors_in_memory(kernel)
     for task in kernel.tasks:
-        plan = _plan_of(task, stored) or _plan_of_columns(kernel, task, stored, context)
+        plan = _plan_of(task, stored) or _plan_of_window(kernel, task, stored, context)
         if plan is not None:
             _widen(kernel, task, plan, context.options.why_comments)
             if task.loop is not None and not any(isinstance(s, GlobalLoad) for s in walk(task.body)):
@@ -77,24 +91,43 @@ def wide_accesses(kernel: Kernel, context: PassContext) -> bool:
 
 def _plan_of(task: Task, stored: set[Type]) -> Plan | None:
     """Return how a task is widened, whose loop may be another one then; None if it stays as it is."""
-    return plan_of(task, stored) or plan_of_whole_rows(task, stored) or plan_of_cells(task, stored)
+    find = partial(plan_of, stored=stored)
+    return find(task) or plan_of_whole_rows(task, find) or plan_of_cells(task, stored)
 
 
-def _plan_of_columns(kernel: Kernel, task: Task, stored: set[Type], context: PassContext) -> Plan | None:
-    """Unroll loops over columns of a task and return how it is widened; None if it cannot be, and then it stays."""
-    unrolled = None if task.loop is None else unrolled_columns(task.body, task.loop)
-    if unrolled is None:
+def _plan_of_window(kernel: Kernel, task: Task, stored: set[Type], context: PassContext) -> Plan | None:
+    """Return how a task is widened whose body is another one inside rows; None if it cannot be, and then it stays."""
+    if not all(isinstance(s, STATEMENTS) or s.EFFECT in (Effect.NONE, Effect.READ) for s in walk(task.body)):
+        return None
+
+    def find(task: Task) -> Plan | None:
+        return _plan_inside_rows(kernel, task, stored, context) if is_usual(task) else None
+
+    return find(task) or plan_of_whole_rows(task, find)
+
+
+def _plan_inside_rows(kernel: Kernel, task: Task, stored: set[Type], context: PassContext) -> Plan | None:
+    """Leave out tests of columns, unroll loops over columns, and return how a task is widened; None as above."""
+    assert task.loop is not None
+    inside = inside_rows(task.body, task.loop)
+    unrolled = unrolled_columns(inside or task.body, task.loop)
+    changed = unrolled or inside
+    if changed is None:
         return None
     before = task.body.statements, list(task.prologue)
-    task.body.statements = unrolled.statements  # in place: the block is the loop's too
+    task.body.statements = changed.statements  # in place: the block is the loop's too
     alone = copy(kernel)
     alone.tasks = [task]
     for step in (fold, simplify, fold, common_subexpressions, dead_code):
         if step is not simplify or not any(isinstance(s.type, Tensor) for s in walk(task.body)):  # it joins components
             step(alone, context)
-    plan = _plan_of(task, stored)
+    join_branches(task.body)
+    common_subexpressions(alone, context)
+    plan = plan_of(task, stored)
     if plan is None:
         task.body.statements, task.prologue.statements = before
+    else:
+        plan.single, plan.is_inside = Block(before[0]), inside is not None
     return plan
 
 
@@ -114,6 +147,7 @@ def _widen(kernel: Kernel, task: Task, plan: Plan, comments: bool) -> None:
     task.lanes, task.overlaps = lanes, False
     outer = _uniform(task.body, plan)
     scalar = Block([statement for statement in task.body if statement not in outer])
+    single = plan.single or scalar
     task.body.statements = outer  # in place: the block is the loop's too
     builder = Builder(task.body, loop.location)
     aligned = _aligned(builder, plan)
@@ -132,11 +166,12 @@ def _widen(kernel: Kernel, task: Task, plan: Plan, comments: bool) -> None:
         with builder.into(rest):
             if aligned is not None and len(loop.starts) > 1:
                 either = None if condition is aligned else aligned
-                task.single = _add_rest_of_rows(builder, plan, scalar, either, comments)
+                task.single = _add_rest_of_rows(builder, plan, single, either, comments)
             else:
-                task.single = _add_rest(builder, plan, scalar, comments)
+                task.single = _add_rest(builder, plan, single, comments)
     if comments:
-        text = f"{COUNTS[lanes]} iterations at a time, by accesses of {WIDTH} bytes (wide_accesses)"
+        where = ", all columns in the row" if plan.is_inside else ""
+        text = f"{COUNTS[lanes]} iterations at a time, by accesses of {WIDTH} bytes{where} (wide_accesses)"
         if bits is not None:
             text = f"{COUNTS[lanes]} cells at a time, of which inactive ones keep their numbers (wide_accesses)"
         first.remarks = (Remark(text, "above"), *first.remarks)
@@ -246,6 +281,10 @@ def _for_all(builder: Builder, test: Operation, plan: Plan) -> Statement:
     if is_upper and test.op == "lt" and (length := length_less(second)) and plan.shifts[first] >= -by:
         limit = builder.op("sub", builder.again(length[0]), builder.const(length[1] + by + plan.shifts[first]))
         return builder.op("lt", last_index(builder, plan), limit)
+    if is_upper and test.op == "lt" and isinstance(second, ArgLoad) and plan.shifts[first] > 0:  # j + 4 may overflow
+        less = builder.const(by + plan.shifts[first])
+        limit = builder.op("sub", builder.op("max", builder.again(second), less), builder.again(less))
+        return builder.op("lt", last_index(builder, plan), limit)
     shifts = [plan.shifts.get(operand) for operand in (first, second)]
     found = [
         operand if shift is None else last_index(builder, plan, shift + by)
@@ -319,17 +358,27 @@ def _add_one(body: Block, plan: Plan, scalar: Block, index: Statement) -> None:
     builder = Builder(body, plan.loop.location)
     mapping: dict[Statement, Statement] = {}
     copied = copy_of_block(scalar, mapping)
-    sums = {0: index}
-    for shift in plan.shifts.values():
-        if shift not in sums:
-            sums[shift] = builder.op("add" if shift > 0 else "sub", index, builder.const(abs(shift)))
-    own = {mapping[value]: sums[shift] for value, shift in plan.shifts.items()}
+    own: dict[Statement, Statement]
+    if scalar is plan.single:
+        last = len(plan.loop.starts) - 1
+        own = {s: index for s in list(mapping.values()) if is_index_of(s, plan.loop) and s.axis == last}
+    else:
+        own = {mapping[value]: sum for value, sum in _sums(builder, plan, index).items()}
     for block in walk_blocks(copied):
         block.statements = [statement for statement in block.statements if statement not in own]
         for statement in block:
             statement.remarks = ()  # the wide iteration has them
     replace_uses(copied, own)
     body.statements += copied.statements
+
+
+def _sums(builder: Builder, plan: Plan, index: Statement) -> dict[Statement, Statement]:
+    """Return what the sums of the loop's last index with numbers are in a single iteration."""
+    sums = {0: index}
+    for shift in plan.shifts.values():
+        if shift not in sums:
+            sums[shift] = builder.op("add" if shift > 0 else "sub", index, builder.const(abs(shift)))
+    return {value: sums[shift] for value, shift in plan.shifts.items()}
 
 
 def _name_of_one(plan: Plan, scalar: Block) -> str:

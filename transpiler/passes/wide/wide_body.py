@@ -6,7 +6,8 @@ that start between vectors are taken from the vector at the index itself, but th
     u[i, (j + 1) % n]    ->    vec4(row.y, row.z, row.w, u[i, (j + 4) % n])    with row = u[i, j .. j + 3]
 
 What is no operation on vectors is computed for each iteration, from elements of vectors. Of what depends on the index
-alone, only that is computed which one uses: above, one remainder of four.
+alone, only that is computed which one uses: above, one remainder of four. Of a wider window two or more elements are
+beyond, and taken from the vectors before and after: a warp that loads every fourth number takes as long as for all.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ from .widenable import Plan
 AXES = "xyzw"
 
 
+Row = tuple[Array, tuple[Statement, ...], int]
+
+
 def last_index(builder: Builder, plan: Plan, by: int = 0) -> Statement:
     """Return the last index of the loop, and `by`."""
     own: Statement = builder.add(LoopIndex(plan.loop, len(plan.loop.starts) - 1, type=i32))
@@ -44,7 +48,8 @@ class WideBody:
 
     bits: of the iterations that are run, None if all are.
     mapping: the copies. vectors: those of values that each iteration computes. of_lanes: these, by iteration.
-    rows: the vectors at the index itself, of which neighbours are elements, by array and indices.
+    rows: the vectors of which neighbours are elements, by array, indices and number, 0 for the one at the index itself.
+    whole: those that are loaded whole, since two or more of their elements are needed.
     held: what the elements of an array are known to be, where some of them keep it.
     """
 
@@ -53,7 +58,8 @@ class WideBody:
         self.mapping: dict[Statement, Statement] = {}
         self.vectors: dict[Statement, Statement] = {}
         self.of_lanes: dict[tuple[Statement, int], Statement] = {}
-        self.rows: dict[tuple[Array, tuple[Statement, ...]], Statement] = {}
+        self.rows: dict[Row, Statement] = {}
+        self.whole = _whole_rows(plan)
         self.held: dict[Array, Statement] = {}
 
     def block(self, body: Block) -> Block:
@@ -76,6 +82,8 @@ class WideBody:
             self.mapping[statement] = last_index(builder, plan, plan.shifts[statement])
         elif isinstance(statement, RangeFor):
             self.loop(builder, statement)
+        elif isinstance(statement, If):
+            self.branch(builder, statement)
         elif statement in plan.by_lane:
             for lane in range(self.lanes):
                 self.lane(builder, statement, lane)
@@ -88,15 +96,27 @@ class WideBody:
             self.several(builder, statement)
 
     def loop(self, builder: Builder, loop: RangeFor) -> None:
-        """Copy a loop inside; what it computes is not known after it."""
-        known = self.vectors, self.of_lanes, self.rows
-        self.vectors, self.of_lanes, self.rows = dict(self.vectors), dict(self.of_lanes), dict(self.rows)
+        """Copy a loop inside."""
         body, loop.body = loop.body, Block()
         copied = builder.add(clone(loop, self.mapping))
         loop.body = body
         assert isinstance(copied, RangeFor)
-        with builder.into(copied.body):
-            for statement in body:
+        self.inner(builder, body, copied.body)
+
+    def branch(self, builder: Builder, branch: If) -> None:
+        """Copy a branch that all iterations take or none."""
+        copied = If(self.mapping.get(branch.condition, branch.condition), location=branch.location)
+        copied.otherwise = None if branch.otherwise is None else Block()
+        builder.add(copied)
+        for block, into in zip(blocks(branch), blocks(copied), strict=True):
+            self.inner(builder, block, into)
+
+    def inner(self, builder: Builder, block: Block, into: Block) -> None:
+        """Copy a block inside; what it computes is not known after it."""
+        known = self.vectors, self.of_lanes, self.rows
+        self.vectors, self.of_lanes, self.rows = dict(self.vectors), dict(self.of_lanes), dict(self.rows)
+        with builder.into(into):
+            for statement in block:
                 self.statement(builder, statement)
         self.vectors, self.of_lanes, self.rows = known
 
@@ -140,34 +160,33 @@ class WideBody:
         assert isinstance(pointer, GlobalPtr) and isinstance(kind, Scalar)
         shift = self.plan.shift(pointer)
         if shift % self.lanes:
-            row = self.row(builder, pointer, kind)
-            elements = [self.element(builder, pointer, row, lane) for lane in range(self.lanes)]
+            elements = [self.element(builder, pointer, kind, lane) for lane in range(self.lanes)]
             made = builder.tensor(elements, (self.lanes,), kind)
             made.name = load.name
             return made
-        return self.row(builder, pointer, kind, shift)
+        return self.row(builder, pointer, kind, shift // self.lanes)
 
-    def element(self, builder: Builder, pointer: GlobalPtr, row: Statement, lane: int) -> Statement:
+    def element(self, builder: Builder, pointer: GlobalPtr, kind: Scalar, lane: int) -> Statement:
         """Return the element that one of the iterations loads."""
-        number = self.plan.shift(pointer) + lane
-        if 0 <= number < self.lanes:
-            return builder.element(row, [builder.const(number)])
+        number, position = divmod(self.plan.shift(pointer) + lane, self.lanes)
+        is_near = pointer.indices[-1] in self.plan.near
+        if number == 0 or (not is_near and (*_row_of(pointer), number) in self.whole):
+            return builder.element(self.row(builder, pointer, kind, number), [builder.const(position)])
         indices = [self.mapping.get(index, index) for index in pointer.indices[:-1]]
         last = self.lane(builder, pointer.indices[-1], lane)
         return builder.load(builder.add(GlobalPtr(pointer.array, [*indices, last], type=pointer.array.element)))
 
-    def row(self, builder: Builder, pointer: GlobalPtr, kind: Scalar, shift: int = 0) -> Statement:
-        """Return the vector at the index, or a whole number of vectors from it."""
-        array, indices = pointer.array, [self.mapping.get(index, index) for index in pointer.indices[:-1]]
-        key = array, tuple(indices)
-        if shift == 0 and key in self.rows:
-            return self.rows[key]
-        last = last_index(builder, self.plan, shift)
-        made = GlobalPtr(array, [*indices, last], lanes=self.lanes, type=Tensor((self.lanes,), kind))
-        loaded = builder.load(builder.add(made))
-        if shift == 0:
-            self.rows[key] = loaded
-        return loaded
+    def row(self, builder: Builder, pointer: GlobalPtr, kind: Scalar, number: int = 0) -> Statement:
+        """Return the vector at the index, or the one that is a number of vectors after it."""
+        array, indices = pointer.array, tuple(self.mapping.get(index, index) for index in pointer.indices[:-1])
+        if (array, indices, number) not in self.rows:
+            last = last_index(builder, self.plan, number * self.lanes)
+            made = GlobalPtr(array, [*indices, last], lanes=self.lanes, type=Tensor((self.lanes,), kind))
+            loaded = self.rows[array, indices, number] = builder.load(builder.add(made))
+            if number:
+                side, distance = ("after" if number > 0 else "before"), abs(number)
+                loaded.hint = f"{array.name}_{side}" + (f"_{distance}" if distance > 1 else "")
+        return self.rows[array, indices, number]
 
     # --- values of each iteration -------------------------------------------------------------------------------------
 
@@ -216,8 +235,7 @@ class WideBody:
         for load in inside:
             if isinstance(load, GlobalLoad) and load in self.plan.chosen:
                 assert isinstance(load.pointer, GlobalPtr) and isinstance(load.type, Scalar)
-                row = self.row(builder, load.pointer, load.type)
-                known[load] = self.element(builder, load.pointer, row, lane)
+                known[load] = self.element(builder, load.pointer, load.type, lane)
         values = [value for value in used if value not in inside and not isinstance(value, (GlobalPtr, Alloca))]
         return known | {value: self.lane(builder, value, lane) for value in values}
 
@@ -247,3 +265,25 @@ class WideBody:
             case IfExp():
                 return builder.add(self.choice(builder, statement, lane, known))
         return builder.add(clone(statement, {**self.mapping, **known}))
+
+
+def _row_of(pointer: GlobalPtr) -> tuple[Array, tuple[Statement, ...]]:
+    """Return the array and the indices of a pointer, but the last."""
+    return pointer.array, tuple(pointer.indices[:-1])
+
+
+def _whole_rows(plan: Plan) -> set[Row]:
+    """Return the vectors before and after the one at the index of which iterations need two elements or more. An array
+    of one axis may end within a vector, so that those after the index are among them only if the last is needed.
+    """
+    needed: dict[Row, set[int]] = {}
+    for pointer in plan.wide:
+        if isinstance(pointer, GlobalPtr) and pointer.indices[-1] not in plan.near:
+            for lane in range(plan.lanes):
+                number, position = divmod(plan.shift(pointer) + lane, plan.lanes)
+                needed.setdefault((*_row_of(pointer), number), set()).add(position)
+    return {
+        row
+        for row, positions in needed.items()
+        if len(positions) > 1 and (row[0].ndim > 1 or row[2] < 0 or plan.lanes - 1 in positions)
+    }

@@ -8,7 +8,8 @@ ends with an `if` around what it does, whose condition compares indices with bou
 The iterations j to j + 3 may be one where the condition holds for all of them: each comparison with the last index
 holds for the others, too, if it holds for the first of them (`0 < j`) or for the last (`j + 3 < n - 1`).
 
-What is no operation on vectors, as a comparison or a sine, is computed for each of the iterations:
+A branch that all of them take or none, as of a test of a row, stays a branch. What is no operation on vectors, as a
+comparison or a sine, is computed for each of the iterations:
 
     w[j] = u[(j + 1) % n] if u[j] > 0.5 else 0.0
 """
@@ -52,6 +53,8 @@ MOST_INSIDE = 32
 """Iterations of a loop inside."""
 MOST_BY_LANE = 16
 """Operations that are written for each of the iterations."""
+AWAY = 2
+"""Vectors between the one at an index and the farthest neighbour's."""
 SIGNED = INTEGER | {"neg"}
 """Operations on vectors of integers."""
 COMPARISONS = frozenset({"lt", "le", "gt", "ge"})
@@ -66,8 +69,10 @@ class Plan:
     shifts: the last index, and sums of it with a number: that number. near: indices that are such sums inside a row.
     wide: values, variables and pointers that become vectors. by_lane: values that each iteration computes by itself.
     by_index: those of them that depend on the last index alone. arrays: whose elements are vectors.
+    same: variables that hold the same in all iterations that are one.
     apart: of the wide pointers and loads those that start between vectors. chosen: loads that iterations may not need.
     mask: the node whose bits tell which iterations are run, None if all are.
+    single: the body of a single iteration, if it is not the one that is widened. is_inside: that one tests columns.
     """
 
     loop: RangeFor
@@ -79,15 +84,18 @@ class Plan:
     wide: set[Statement] = field(default_factory=set)
     by_lane: set[Statement] = field(default_factory=set)
     by_index: set[Statement] = field(default_factory=set)
+    same: set[Statement] = field(default_factory=set)
     apart: set[Statement] = field(default_factory=set)
     chosen: list[GlobalLoad] = field(default_factory=list)
     arrays: list[Array] = field(default_factory=list)
     mask: Node | None = None
+    single: Block | None = None
+    is_inside: bool = False
 
     def is_uniform(self, statement: Statement) -> bool:
         """Return whether a statement gives the same in all iterations that are one."""
         is_own = statement is self.branch or any(self.varies(s) for s in (statement, *operands(statement)))
-        return not (is_own or isinstance(statement, (GlobalStore, RangeFor)))
+        return not (is_own or isinstance(statement, (Alloca, GlobalStore, If, RangeFor)))
 
     def varies(self, value: Statement) -> bool:
         """Return whether a value, or what stores to it, differs between iterations that are one."""
@@ -107,11 +115,7 @@ class Plan:
 def plan_of(task: Task, stored: set[Type]) -> Plan | None:
     """Return how a task is widened, None if it stays as it is. stored: vectors that its kernel has in memory."""
     loop = task.loop
-    if loop is None or task.reductions or task.block_sums or task.private or task.synchronizes:
-        return None
-    start, end, step = loop.starts[-1], loop.ends[-1], loop.steps[-1]
-    is_usual = loop.cells is None and not loop.order and is_const(start, 0) and is_const(step, 1) and end.type == i32
-    if not is_usual or not is_invariant(end) or _is_small(loop):
+    if loop is None or not is_usual(task):
         return None
     plan, body = Plan(loop), list(task.body)
     if body and isinstance(branch := body[-1], If):
@@ -121,11 +125,22 @@ def plan_of(task: Task, stored: set[Type]) -> Plan | None:
         if any(statement.EFFECT & Effect.WRITE for statement in body):
             return None
         body[-1:] = branch.then.statements
+    plan.same = _same_variables(Block(body), loop)
     if not all(_is_widened(statement, plan) for statement in body) or not _has_lanes(body, plan):
         return None
     if not _has_order(body, plan) or stored & _vectors(plan) or _count_by_lane(plan) > MOST_BY_LANE:
         return None
     return plan
+
+
+def is_usual(task: Task) -> bool:
+    """Return whether a task is a loop over whole rows, of which it may run several iterations as one."""
+    loop = task.loop
+    if loop is None or task.reductions or task.block_sums or task.private or task.synchronizes:
+        return False
+    start, end, step = loop.starts[-1], loop.ends[-1], loop.steps[-1]
+    is_whole = loop.cells is None and not loop.order and is_const(start, 0) and is_const(step, 1) and end.type == i32
+    return is_whole and is_invariant(end) and not _is_small(loop)
 
 
 def _is_small(loop: RangeFor) -> bool:
@@ -139,6 +154,24 @@ def _is_small(loop: RangeFor) -> bool:
 
 def _vectors(plan: Plan) -> set[Type]:
     return {Tensor((plan.lanes,), value.type) for value in plan.wide if isinstance(value.type, Scalar)}
+
+
+def _same_variables(body: Block, loop: RangeFor) -> set[Statement]:
+    """Return the variables of numbers to which all iterations along the last axis store the same."""
+    every = list(walk(body))
+    own = {s for s in every if is_index_of(s, loop) and s.axis == len(loop.starts) - 1}
+    varying, count = set[Statement](own), 0
+    while count != len(varying):  # a variable may be stored to after it is loaded
+        count = len(varying)
+        for statement in every:
+            inside = [s for block in blocks(statement) for s in (*walk(block), block.result)]
+            if any(value in varying for value in (*operands(statement), *inside)):
+                varying.add(statement)
+                if isinstance(statement, LocalStore):
+                    varying.add(statement.pointer)
+                elif isinstance(statement, If) and statement.condition in varying:
+                    varying.update(s.pointer for s in inside if isinstance(s, LocalStore))
+    return {s for s in every if isinstance(s, Alloca) and isinstance(s.type, Scalar) and s not in varying}
 
 
 # --- conditions -------------------------------------------------------------------------------------------------------
@@ -187,9 +220,13 @@ def _is_widened(statement: Statement, plan: Plan) -> bool:
         case GlobalLoad(pointer=pointer) | LocalLoad(pointer=pointer) if pointer in plan.wide:
             plan.wide.add(statement)
             return isinstance(statement.type, Scalar)
+        case LocalStore(pointer=pointer, value=value) if pointer in plan.same:
+            return not plan.varies(value)
         case GlobalStore(pointer=pointer) | LocalStore(pointer=pointer):
             return pointer in plan.wide
-        case Alloca():
+        case If():
+            return _is_branch(statement, plan)
+        case Alloca() if statement not in plan.same:
             plan.wide.add(statement)
             return isinstance(statement.type, Scalar) and statement.type != u1 and not statement.per_thread
         case Operation() | Cast():
@@ -210,6 +247,14 @@ def _is_inner_loop(loop: RangeFor, plan: Plan) -> bool:
         return False
     rows = [s.pointer for s in walk(loop.body) if isinstance(s, GlobalLoad) and s in plan.wide]
     return bool(rows) and not any(is_index_of(i, loop) for row in rows for i in operands(row))  # else `row_lanes`
+
+
+def _is_branch(branch: If, plan: Plan) -> bool:
+    """Return whether a branch is taken by all iterations or by none, and only loads and stores to variables."""
+    inside = [statement for block in blocks(branch) for statement in block]
+    return not plan.varies(branch.condition) and all(
+        _is_widened(statement, plan) and not isinstance(statement, GlobalStore) for statement in inside
+    )
 
 
 def _is_value(value: Statement, plan: Plan) -> bool:
@@ -271,6 +316,8 @@ def _is_inside(statement: Statement, plan: Plan) -> bool:
                 plan.chosen.append(statement)
         case LocalLoad(pointer=pointer) if pointer in plan.wide:
             plan.by_lane.add(statement)
+        case LocalLoad(pointer=pointer) if pointer in plan.same:
+            return True
         case IfExp():
             return _is_choice(statement, plan)
         case Operation() | Cast():
@@ -337,7 +384,7 @@ def _has_lanes(body: list[Statement], plan: Plan) -> bool:
     if len(sizes) != 1 or not any(isinstance(statement, GlobalStore) for statement in body):
         return False
     plan.lanes = WIDTH // sizes.pop()
-    pointers = [statement for statement in body if isinstance(statement, GlobalPtr) and statement in plan.wide]
+    pointers = [s for s in walk(Block(body)) if isinstance(s, GlobalPtr) and s in plan.wide]
     plan.arrays = list(dict.fromkeys(pointer.array for pointer in pointers))
     return plan.lanes in COUNTS and all(_has_whole_rows(array, plan.lanes) for array in plan.arrays)
 
@@ -357,7 +404,7 @@ def _has_order(body: list[Statement], plan: Plan) -> bool:
         stores = [position for position, s in enumerate(flat) if isinstance(s, GlobalStore)]
         loads = [position for position, s in enumerate(flat) if isinstance(s, GlobalLoad)]
         is_read = not any(isinstance(s, GlobalStore) and s.pointer in pointers for s in flat)
-        is_near = all(abs(own[pointer]) < lanes for pointer in pointers)
+        is_near = all(abs(own[s]) < (lanes if s.indices[-1] in plan.near else AWAY * lanes + 1) for s in pointers)
         if not (is_read and is_near and max(loads) < min(stores)):
             return False
     return _are_loaded(flat, plan)
@@ -365,7 +412,9 @@ def _has_order(body: list[Statement], plan: Plan) -> bool:
 
 def _are_loaded(flat: list[Statement], plan: Plan) -> bool:
     """Return whether all iterations load what some may not need, or its row, or may and load the array anyway."""
-    always = [s for s in flat if isinstance(s, GlobalLoad) and s in plan.wide | plan.apart and s not in plan.by_lane]
+    optional = {s for branch in flat if isinstance(branch, If) for block in blocks(branch) for s in walk(block)}
+    loads = [s for s in flat if isinstance(s, GlobalLoad) and s not in optional]
+    always = [s for s in loads if s in plan.wide | plan.apart and s not in plan.by_lane]
     pointers, rows = {load.pointer for load in always}, {_row_of(load, plan) for load in always}
     arrays = {row[0] for row in rows if row is not None}
     others = [load for load in plan.chosen if load.pointer not in pointers]
