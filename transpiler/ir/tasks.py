@@ -181,6 +181,7 @@ class Task:
         short_vectors: a compiler shall not take many iterations of the serial loops at a time.
         tile: extents of the iterations of a block, whose tiles of arrays are in shared memory; () for a plain loop.
         when, unless: a launch starts the task when each of the first choices holds and none of the others does.
+        over: what the user's loop runs over, if passes have given `loop` other indices: for its title.
         launches: which ones these are, for a reader: "for 65,536 iterations and more".
         lanes: iterations of the innermost axis that are one, which is the step of the loop there.
         single: where such iterations run one by one, if they do, until `single_iterations`.
@@ -215,6 +216,7 @@ class Task:
     when: list[Choice] = field(default_factory=list)
     unless: list[Choice] = field(default_factory=list)
     launches: str = ""
+    over: str = ""
 
     @property
     def head(self) -> str:

@@ -170,3 +170,11 @@ def test_the_tasks_of_a_loop_are_the_leaves_of_a_binary_tree(function: Callable[
             assert not {*one.when}.isdisjoint(other.unless) or not {*one.unless}.isdisjoint(other.when)
         assert sum(2.0 ** -len(task.choices) for task in alternatives) == 1
     assert tasks == []
+
+
+@pytest.mark.parametrize(("function", "over"), [(product, "c"), (column_sums, "y"), (normalized, "i")])
+def test_all_titles_name_the_loop_of_the_user(function: Callable[..., None], over: str) -> None:
+    _, module = compiled(function, "cuda")
+    titles = [line for line in module.files[0].text.splitlines() if ": range_for over " in line]
+    assert len(titles) == len(module.tasks)
+    assert all(f": range_for over {over}; for " in line or f": range_for over {over}; if " in line for line in titles)

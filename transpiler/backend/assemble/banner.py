@@ -69,9 +69,9 @@ def task_title(context: EmitContext, printed: PrintedTask) -> str:
         return f"{title}{purpose_of(task, context.kernel)}"
     if task.loop.purpose:
         return f"{title}, {task.loop.purpose}"
-    over = task.loop.cells or task.loop.over
-    launches = f"; {task.launches}" if task.launches else ""
-    return f"{title} over {over.name if over is not None else ', '.join(printed.names)}{launches}"
+    array = task.loop.cells or task.loop.over
+    over = task.over or (", ".join(printed.names) if array is None else array.name)
+    return f"{title} over {over}{f'; {task.launches}' if task.launches else ''}"
 
 
 def python_line(context: EmitContext, task: Task) -> str:

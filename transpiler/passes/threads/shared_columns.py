@@ -61,7 +61,7 @@ from ..analysis.queries import (
 )
 from ..context import PassContext
 from ..tasks.copies import put_in_place, split
-from ..tiles.tiled_loops import new_shared, replace_indices
+from ..tiles.tiled_loops import add_axis, new_shared, replace_indices
 from .own_stores import own_stores
 from .shared_rows import accumulators, axes_in, rows_of, start_with_zeros, stride, writes_what_is_read
 
@@ -272,16 +272,10 @@ class _Sharing:
 
     def _add_threads(self) -> None:
         """Make blocks of columns of the last axis, and add an axis of the threads of a block."""
-        loop, task, threads = self.loop, self.task, self.parts * COLUMNS
-        names = names_of(loop)
-        bounds = [Const(value, type=i32, location=loop.location) for value in (0, threads, 1, COLUMNS)]
-        task.prologue.statements += bounds
-        loop.steps[self.axis] = bounds[-1]
-        for values, bound in zip((loop.starts, loop.ends, loop.steps), bounds[:3], strict=True):
-            values.append(bound)
-        loop.names = [*names[:-1], f"{self.name}_tile", "thread"]
-        loop.over, loop.grid_stride = None, False
-        task.block_dim, task.tile = threads, (threads,)
+        threads = self.parts * COLUMNS
+        add_axis(self.task, {self.axis: COLUMNS}, threads, "thread")
+        self.loop.grid_stride = False
+        self.task.block_dim, self.task.tile = threads, (threads,)
 
     def _store_parts(self, joined: dict[Alloca, str], part: Statement, column: Statement) -> list[Array]:
         """Let each thread store what it has added up; return the arrays in shared memory."""

@@ -63,10 +63,11 @@ from ...ir.threads import Barrier, Collective
 from ...ir.types import Scalar, i32
 from ...options import MAX_ITERATIONS
 from ..analysis.aliasing import underlying_object, written_objects
-from ..analysis.queries import is_given, is_index_of, names_of
+from ..analysis.queries import is_given, is_index_of
 from ..context import PassContext
 from ..tasks.copies import put_in_place, split
 from ..tiles.block_tiles import may_synchronize
+from ..tiles.tiled_loops import add_axis
 from .overlap_loads import is_field_in_order
 from .own_stores import own_stores
 from .rows_of_sums import make_rows
@@ -281,7 +282,7 @@ def _share(task: Task, lanes: int, context: PassContext) -> None:
     loop, body, rows = task.loop, task.body.statements, rows_of(task)
     joined_of = {row: accumulators(row, context.options.fast_math) or {} for row in rows}
     assert loop is not None
-    _add_axis(task, loop, lanes)
+    add_axis(task, {}, lanes, "lane")
     first, last = body.index(rows[0]), body.index(rows[-1])
     builder = Builder(Block(body[:first]), rows[0].location)
     lane = builder.add(LoopIndex(loop, len(loop.starts) - 1, type=i32, name=loop.names[-1]))
@@ -355,16 +356,3 @@ def _starts_with_zero(before: list[Statement], variable: Alloca) -> bool:
     if not stores:
         return True
     return stores[-1] in before and isinstance(stores[-1].value, Const) and stores[-1].value.value == 0
-
-
-def _add_axis(task: Task, loop: RangeFor, lanes: int) -> None:
-    """Add an axis of so many threads to a parallel loop, the fastest."""
-    names, name = names_of(loop), "lane"
-    bounds = [Const(value, type=i32, location=loop.location) for value in (0, lanes, 1)]
-    task.prologue.statements += bounds
-    for values, bound in zip((loop.starts, loop.ends, loop.steps), bounds, strict=True):
-        values.append(bound)
-    while name in names:
-        name += "_"
-    loop.names = [*names, name]
-    loop.over = None

@@ -66,7 +66,7 @@ from .register_plan import (
     large_shape,
     plan_of,
 )
-from .tiled_loops import new_shared
+from .tiled_loops import add_axis, new_shared
 
 
 def register_tiles(kernel: Kernel, context: PassContext) -> bool:
@@ -171,22 +171,11 @@ class _Tiling:
 
     def _run_in_tiles(self) -> Statement:
         """Give the loop of the task the axes of blocks and of threads; return the thread."""
-        loop, task = self.plan.loop, self.task
-        names = names_of(loop)
-        for axis in (self.plan.row, self.plan.column):
-            loop.steps[axis] = self._bound(self.shape.extent)
-        for values, value in zip((loop.starts, loop.ends, loop.steps), (0, self.shape.threads, 1), strict=True):
-            values.append(self._bound(value))
-        loop.names = [*names[:-2], *(f"{name}_tile" for name in names[-2:]), "thread"]
-        loop.over, loop.grid_stride = None, False
-        task.block_dim, task.tile = self.shape.threads, (self.shape.threads,)
+        loop, task, shape = self.plan.loop, self.task, self.shape
+        add_axis(task, dict.fromkeys((self.plan.row, self.plan.column), shape.extent), shape.threads, "thread")
+        loop.grid_stride = False
+        task.block_dim, task.tile = shape.threads, (shape.threads,)
         return self._index(len(loop.starts) - 1)
-
-    def _bound(self, value: int) -> Const:
-        """Return a bound or a step of the parallel loop."""
-        made = Const(value, type=i32, location=self.plan.loop.location)
-        self.task.prologue.statements.append(made)
-        return made
 
     def _index(self, axis: int) -> Statement:
         return self.builder.add(LoopIndex(self.plan.loop, axis, type=i32))
