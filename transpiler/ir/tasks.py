@@ -96,94 +96,63 @@ class SingleIteration:
 
 
 @dataclass(eq=False, slots=True)
-class Sizes:
-    """The lengths of the loop of a task for which a launch starts it; other tasks have the iterations of other lengths.
+class Length:
+    """A number that a launch knows: the length of the loop of a task along an axis, whatever its step is.
 
-    Attributes:
-        axes: axes of the loop.
-        least, below: limits of the product of their lengths, None if it has no upper limit.
-        thinnest: if one of them is shorter, the product counts as 0.
-        inner: what has the end of the serial loop inside: an argument, or an array, whose extent along `inner_axis` it
-            is. None if the end is a number.
-        inner_least: if the end is less, the product counts as 0.
-        tile: how many iterations a tile has along each of the axes, and of the serial loop; () if that does not matter.
-        is_whole: whether all tiles must be whole, or one must not be; else the product counts as 0.
-        most: if the product is more, it counts as 0; None if it has no such limit.
-        rounded_to: extents of tiles to which the loop is rounded up, one for each axis of it, or (). The product is
-            then that of all axes, and counts as 0 if whole tiles may have more iterations than can be counted.
+    of: an array whose extent along the axis it is instead, or the argument that it is. padding: what is added to it.
     """
 
-    axes: tuple[int, ...]
-    thinnest: int
-    least: int
-    below: int | None = None
-    inner: Array | Parameter | None = None
-    inner_axis: int = 0
-    inner_least: int = 0
-    tile: tuple[int, ...] = ()
-    is_whole: bool = False
-    most: int | None = None
-    rounded_to: tuple[int, ...] = ()
-
-    def __str__(self) -> str:
-        if self.most is not None:
-            return f"for {self.of_few()}"
-        if not self.least:
-            return f"for fewer than {self.below} iterations"
-        most = "iterations and more" if self.below is None else f"to {self.below - 1} iterations"
-        return f"for {self.least} {most}{self.of_tiles}"
-
-    def of_few(self, form: str = "d") -> str:
-        """Return which lengths these are if there is `most`: up to that, or all others. form: of numbers."""
-        inner = "" if self.inner is None else f"{self.inner_least:{form}}"
-        if self.least:
-            return f"up to {self.most:{form}} iterations{f', {inner} and more inside' if inner else ''}"
-        return f"more than {self.most:{form}} iterations{f', or fewer than {inner} inside' if inner else ''}"
-
-    @property
-    def of_tiles(self) -> str:
-        """What is said of the tiles behind these limits, nothing if they do not matter."""
-        if not self.tile:
-            return ""
-        return ", by whole tiles" if self.is_whole else ", if a tile is not whole"
+    axis: int
+    of: Array | Parameter | None = None
+    padding: int = 0
 
 
 @dataclass(eq=False, slots=True)
-class RowChoice:
-    """Whether a launch starts the task whose threads share rows, or the one in which fewer do, or none.
+class AtLeast:
+    """The product of lengths is not less than a number."""
 
-    Attributes:
-        pairs: ndarrays that must have no memory in common.
-        may_be_one: ndarrays that may also be one array, whose rows have one length then.
-        lanes: threads of a row where they share it; all of them must be few enough to be counted.
-        own_lanes: threads of a row in this task.
-        length: an array and the axis along which its rows are `least` long at least; None if the length is known.
-        is_shared: whether the task is the one in which `lanes` threads share a row.
+    lengths: tuple[Length, ...]
+    least: int
+
+
+@dataclass(eq=False, slots=True)
+class AtMost:
+    """The product of lengths is not more than a number."""
+
+    lengths: tuple[Length, ...]
+    most: int
+
+
+@dataclass(eq=False, slots=True)
+class MultipleOf:
+    """A length is a multiple of a number, as that of a loop whose tiles are all whole."""
+
+    length: Length
+    divisor: int
+
+
+@dataclass(eq=False, slots=True)
+class Apart:
+    """Two ndarrays have no memory in common; or, if they `may_be_same`, are one array, and their rows are as long."""
+
+    first: Array
+    second: Array
+    may_be_same: bool = False
+
+
+Condition = AtLeast | AtMost | MultipleOf | Apart
+"""What the host finds out of the arguments of a launch."""
+
+
+@dataclass(eq=False, slots=True)
+class Choice:
+    """Conditions by which a launch starts some tasks, when all hold, and otherwise others.
+
+    `passes.tasks.copies.split` alone makes one: it adds it to `Task.when` of a task and to `Task.unless` of its copy.
+    So tasks that were one are the leaves of a binary tree, and each launch starts exactly one of them.
     """
 
-    pairs: list[tuple[Array, Array]]
-    may_be_one: list[tuple[Array, Array]]
-    lanes: int = 1
-    own_lanes: int = 1
-    length: tuple[Array, int] | None = None
-    least: int = 0
-    is_shared: bool = True
-
-    def __str__(self) -> str:
-        names, shared = " and ".join(array.name for array in self.overlapping), self.is_shared
-        length = f"for rows of {self.least} and more" if shared else "for shorter rows"
-        overlap = f"if {names} do not overlap" if shared else f"if {names} overlap"
-        return (" " if shared else " or ").join([length] * bool(self.length) + [overlap] * bool(names))
-
-    @property
-    def overlapping(self) -> list[Array]:
-        """The ndarrays that may overlap."""
-        return list(dict.fromkeys(chain.from_iterable((*self.pairs, *self.may_be_one))))
-
-    @property
-    def is_needed(self) -> bool:
-        """Whether there are launches for either task."""
-        return bool(self.pairs or self.may_be_one or self.length)
+    conditions: list[Condition]
 
 
 @dataclass(eq=False, slots=True)
@@ -211,8 +180,9 @@ class Task:
             is run by itself. The parts of the body between loops are `ThreadFor`s over these iterations.
         short_vectors: a compiler shall not take many iterations of the serial loops at a time.
         tile: extents of the iterations of a block, whose tiles of arrays are in shared memory; () for a plain loop.
-        sizes: the lengths of the loop for which a launch starts the task; None if it starts for all.
-        rows: when a launch starts the task; None if it starts for all.
+        when, unless: a launch starts the task when each of the first choices holds and none of the others does.
+        over: what the user's loop runs over, if passes have given `loop` other indices: for its title.
+        launches: which ones these are, for a reader: "for 65,536 iterations and more".
         lanes: iterations of the innermost axis that are one, which is the step of the loop there.
         single: where such iterations run one by one, if they do, until `single_iterations`.
         blocks_done: counts the blocks of threads that have stored their partial results. The last one joins them in an
@@ -243,15 +213,21 @@ class Task:
     lane_loops: int = 0
     short_vectors: bool = False
     tile: tuple[int, ...] = ()
-    sizes: Sizes | None = None
-    rows: RowChoice | None = None
+    when: list[Choice] = field(default_factory=list)
+    unless: list[Choice] = field(default_factory=list)
+    launches: str = ""
+    over: str = ""
 
     @property
     def head(self) -> str:
         """The first line of its text."""
-        sizes = f" {self.sizes}" if self.sizes is not None else ""
-        rows = f" {self.rows}" if self.rows is not None else ""
-        return f"task {self.name} {self.kind.value} block_dim={self.block_dim}{sizes}{rows} {{"
+        launches = f" {self.launches}" if self.launches else ""
+        return f"task {self.name} {self.kind.value} block_dim={self.block_dim}{launches} {{"
+
+    @property
+    def choices(self) -> list[Choice]:
+        """The choices by which a launch starts the task; none if it always does."""
+        return [*self.when, *self.unless]
 
     @property
     def together(self) -> Block:

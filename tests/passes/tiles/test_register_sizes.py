@@ -180,10 +180,10 @@ def test_the_text_of_the_ir_says_which_task_is_for_whole_tiles() -> None:
     text = multiply.ir("final", x, y, c, arch=ti.cuda)
     heads = [line.split(" for ")[1] for line in text.splitlines() if line.startswith("  task ")]
     assert heads == [
-        "fewer than 90000 iterations {",
-        "90000 to 4194303 iterations {",
-        "4194304 iterations and more, if a tile is not whole {",
-        "4194304 iterations and more, by whole tiles {",
+        "fewer than 90,000 iterations, or 32 along an axis or inside {",
+        "90,000 to 4,194,303 iterations {",
+        "4,194,304 iterations and more, if a tile is not whole {",
+        "4,194,304 iterations and more, by whole tiles {",
     ]
 
 

@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from ...errors import NOWHERE, SourceLocation, basename
-from ...ir.tasks import Kernel, Sizes, Task
+from ...ir.tasks import Kernel, Task
 from ...ir.textures import describe_texture
 from ...options import VERSION
 from ..languages.common.one_line import COLUMNS
@@ -69,22 +69,9 @@ def task_title(context: EmitContext, printed: PrintedTask) -> str:
         return f"{title}{purpose_of(task, context.kernel)}"
     if task.loop.purpose:
         return f"{title}, {task.loop.purpose}"
-    over = task.loop.cells or task.loop.over
-    sizes = f"; for {_sizes(task.sizes)}" if task.sizes is not None else ""
-    rows = f"; {task.rows}" if task.rows is not None else ""
-    return f"{title} over {over.name if over is not None else ', '.join(printed.names)}{sizes}{rows}"
-
-
-def _sizes(sizes: Sizes) -> str:
-    """Return for which lengths of its loop a launch starts a task."""
-    if sizes.most is not None:
-        return sizes.of_few(",")
-    if not sizes.least:
-        inner = " or inside" if sizes.inner is not None else ""
-        tiles = ", or too many for tiles" if sizes.rounded_to else ""
-        return f"fewer than {sizes.below:,} iterations, or {sizes.thinnest} along an axis{inner}{tiles}"
-    most = "iterations and more" if sizes.below is None else f"to {sizes.below - 1:,} iterations"
-    return f"{sizes.least:,} {most}{sizes.of_tiles}"
+    array = task.loop.cells or task.loop.over
+    over = task.over or (", ".join(printed.names) if array is None else array.name)
+    return f"{title} over {over}{f'; {task.launches}' if task.launches else ''}"
 
 
 def python_line(context: EmitContext, task: Task) -> str:

@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...ir.functions import reachable
-from ...ir.statements import RangeFor
-from ...ir.tasks import Kernel, Sizes
+from ...ir.tasks import Choice, Kernel
 from ...ir.text import print_kernel
 from ...options import Capabilities, CompileOptions
 from ..languages.c.language import C
@@ -20,7 +19,7 @@ from ..languages.common.target import Target
 from ..languages.registry import LANGUAGES
 from ..layout.layout import Layout, layout
 from ..layout.task_memory import memory_of
-from ..layout.trip_counts import NONE, loop_indices, serial_trip_count, shares_rows_on_host, size_on_host
+from ..layout.trip_counts import NONE, choices_on_host, loop_indices, serial_trip_count
 from ..module.interface import BackendModule, Expression, SourceFile, TaskSource
 from .context import EmitContext, emit_context
 from .files import FileAssembler
@@ -56,11 +55,12 @@ def _print_module(context: EmitContext) -> tuple[BackendModule, set[str]]:
     files = FileAssembler(context, {**own, **shared})
     printed = [printer.task(task, number) for number, task in enumerate(kernel.tasks)]
     groups = [[task] for task in printed] if context.file_per_task or not printed else [printed]
+    holds = choices_on_host(context.layout, kernel.tasks)
     module = BackendModule(
         kernel.name,
         language.target,
         tuple(files.file(group, number) for number, group in enumerate(groups)),
-        tuple(_task_source(context, p, p.number if context.file_per_task else 0) for p in printed),
+        tuple(_task_source(context, p, p.number if context.file_per_task else 0, holds) for p in printed),
         context.layout.interface,
         _tool_options(context.options),
     )
@@ -69,8 +69,8 @@ def _print_module(context: EmitContext) -> tuple[BackendModule, set[str]]:
     return module, files.referenced & (context.user_names | printer.local_names())
 
 
-def _task_source(context: EmitContext, p: PrintedTask, file: int) -> TaskSource:
-    """Return the record of a task. file: index of its source."""
+def _task_source(context: EmitContext, p: PrintedTask, file: int, holds: dict[Choice, Expression]) -> TaskSource:
+    """Return the record of a task. file: index of its source. holds: each choice of the kernel."""
     form: Layout = context.layout
     is_limited = context.capabilities.loop_iteration_limit is not None
     trip_count = serial_trip_count(form, p.task.body) if is_limited else NONE
@@ -81,7 +81,7 @@ def _task_source(context: EmitContext, p: PrintedTask, file: int) -> TaskSource:
         entry=p.entry,
         file=file,
         block_dim=1 if p.threads is None else p.task.block_dim,
-        extents=_extents(form, p),
+        extents=_extents(form, p, holds),
         reads=reads,
         writes=writes,
         strided=p.grid.is_strided,
@@ -91,30 +91,22 @@ def _task_source(context: EmitContext, p: PrintedTask, file: int) -> TaskSource:
     )
 
 
-def _extents(form: Layout, p: PrintedTask) -> tuple[Expression, ...] | None:
-    """Return the trip counts of a task, at least 1 if a serial task has become its end."""
+def _extents(form: Layout, p: PrintedTask, holds: dict[Choice, Expression]) -> tuple[Expression, ...] | None:
+    """Return the trip counts of a task, 0 if choices leave it out, at least 1 if a serial task has become its end."""
     if p.threads is None:
         return (("const", 1),)
     extents = p.threads.extents
-    if p.task.rows is not None:
+    if p.task.choices:
         assert extents is not None
-        is_shared, first = shares_rows_on_host(form, p.task.rows, extents), extents[0]
-        started = ("select", is_shared, first, NONE) if p.task.rows.is_shared else ("select", is_shared, NONE, first)
-        extents = (started, *extents[1:])
-    if p.task.sizes is not None and p.task.loop is not None:
-        assert extents is not None
-        return (_of_sizes(form, p.task.loop, p.task.sizes, extents[0]), *extents[1:])
+        first = extents[0]
+        for choice in reversed(p.task.unless):
+            first = ("select", holds[choice], NONE, first)
+        for choice in reversed(p.task.when):
+            first = ("select", holds[choice], first, NONE)
+        return (first, *extents[1:])
     if not p.task.ends_alone or extents is None:
         return extents
     return tuple(("const", max(e[1], 1)) if e[0] == "const" else ("max", e, ("const", 1)) for e in extents)
-
-
-def _of_sizes(form: Layout, loop: RangeFor, sizes: Sizes, extent: Expression) -> Expression:
-    """Return an extent, 0 if the loop has other lengths than its task is for."""
-    size = size_on_host(form, loop, sizes)
-    if sizes.below is not None:
-        extent = ("select", ("ge", size, ("const", sizes.below)), NONE, extent)
-    return ("select", ("ge", size, ("const", sizes.least)), extent, NONE) if sizes.least else extent
 
 
 def _tool_options(options: CompileOptions) -> dict[str, Any]:

@@ -21,11 +21,10 @@ from ...ir.statements import (
     Const,
     IfExp,
     Operation,
-    Parameter,
     RangeFor,
     repeats,
 )
-from ...ir.tasks import RowChoice, Sizes, Task
+from ...ir.tasks import AtLeast, AtMost, Choice, Condition, Length, MultipleOf, Task
 from ...ir.types import Scalar, Type, i32
 from ...options import MAX_ITERATIONS
 from ..module.interface import Expression, LoopIndices
@@ -38,8 +37,6 @@ HOST_OPERATIONS: dict[str, str] = {
     "wrapping_add": "add", "wrapping_sub": "sub", "wrapping_mul": "mul",
 }  # fmt: skip
 """Operations in bounds that a host computes, and as which operation of `ops.HOST_OPS`."""
-LARGEST_END = MAX_ITERATIONS - 32
-"""Of a serial loop whose iterations a task takes up to 32 at a time: the next index does not wrap."""
 AS_THEY_ARE = ("ge", "select")
 """Of these, those whose results wrap nothing."""
 
@@ -90,58 +87,46 @@ def extent_on_host(layout: Layout, loop: RangeFor, axis: int) -> Expression | No
     return span if isinstance(loop.ends[axis], ArrayShape) and span is end else ("max", span, NONE)
 
 
-def size_on_host(layout: Layout, loop: RangeFor, sizes: Sizes) -> Expression:
-    """Return the number that the limits of `sizes` are for: the product of lengths, 0 if a length is too short."""
-    lengths = [_length_on_host(layout, loop, axis) for axis in sizes.axes]
-    product = _countable(layout, loop, sizes.rounded_to) if sizes.rounded_to else _joined("mul", lengths)
-    is_thick: Expression = ("ge", _joined("min", lengths), ("const", sizes.thinnest))
-    if sizes.most is not None:
-        product = ("select", ("ge", ("const", sizes.most), product), product, NONE)
-    if sizes.inner is not None:
-        end = _on_host(layout, _end_of(sizes.inner, sizes.inner_axis))
-        assert end is not None
-        product = ("select", ("ge", ("const", LARGEST_END), end), product, NONE)
-        product = ("select", ("ge", end, ("const", sizes.inner_least)), product, NONE)
-        lengths.append(end)
-    if sizes.tile:
-        given = [(length, extent) for length, extent in zip(lengths, sizes.tile) if length[0] != "const"]
-        rests: list[Expression] = [("mod", length, ("const", extent)) for length, extent in given]
-        rest = reduce(lambda one, other: ("add", one, other), rests)
-        whole, other = (product, NONE) if sizes.is_whole else (NONE, product)
-        product = ("select", ("ge", rest, ("const", 1)), other, whole)
-    return ("select", is_thick, product, NONE)
+def choices_on_host(layout: Layout, tasks: Sequence[Task]) -> dict[Choice, Expression]:
+    """Return whether choices hold: one number for all tasks of a choice, which is that of the loop of its first one."""
+    holds: dict[Choice, Expression] = {}
+    for loop, choice in [(task.loop, choice) for task in tasks for choice in task.choices]:
+        if choice not in holds and loop is not None:
+            holds[choice] = _all([_holds_on_host(layout, loop, condition) for condition in choice.conditions])
+    return holds
 
 
-def shares_rows_on_host(layout: Layout, rows: RowChoice, extents: tuple[Expression, ...]) -> Expression:
-    """Return whether a launch shares rows among `lanes` threads. extents: of the task, the last one of its lanes."""
-    pairs, may_be_one = (
-        [pair for pair in pairs if all(array in layout.data for array in pair)]  # others have no access any more
-        for pairs in (rows.pairs, rows.may_be_one)
-    )
-    found: list[Expression] = [_disjoint(layout, *pair) for pair in pairs]
-    for pair in may_be_one:
-        same: list[Expression] = [("eq", *(("member", layout.member_numbers[array]) for array in pair))]
-        lengths = [_extents_of(layout, array)[1:] for array in pair]
-        same += [("eq", length, other) for length, other in zip(*lengths, strict=True)]
-        found.append(("max", _disjoint(layout, *pair), _joined("min", same)))
-    if rows.length is not None:
-        found.append(("ge", ("member", layout.member_numbers[rows.length]), ("const", rows.least)))
-    counts = extents[:-1] if rows.own_lanes > 1 else extents
-    found.append(("ge", ("const", MAX_ITERATIONS // rows.lanes), _joined("mul", counts)))
-    return _joined("min", found)
+def _all(tests: Sequence[Expression]) -> Expression:
+    """Return whether all tests hold, one after another, by as many levels as few of them need."""
+    middle = len(tests) // 2
+    return tests[0] if middle == 0 else ("select", _all(tests[:middle]), _all(tests[middle:]), NONE)
 
 
-def _joined(op: str, parts: Sequence[Expression]) -> Expression:
-    return reduce(lambda one, other: (op, one, other), parts)
+def _holds_on_host(layout: Layout, loop: RangeFor, condition: Condition) -> Expression:
+    match condition:
+        case AtLeast(lengths=lengths, least=least):
+            return ("ge", _product_on_host(layout, loop, lengths), ("const", least))
+        case AtMost(lengths=lengths, most=most):
+            return ("ge", ("const", most), _product_on_host(layout, loop, lengths))
+        case MultipleOf(length=length, divisor=divisor):
+            return ("eq", ("mod", _length_on_host(layout, loop, length), ("const", divisor)), NONE)
+    first, second = condition.first, condition.second
+    if first not in layout.data or second not in layout.data:  # one has no access any more
+        return ("const", 1)
+    apart = _disjoint(layout, first, second)
+    if not condition.may_be_same:
+        return apart
+    same: list[Expression] = [("eq", *(("member", layout.member_numbers[array]) for array in (first, second)))]
+    rows = zip(_extents_of(layout, first)[1:], _extents_of(layout, second)[1:], strict=True)
+    return ("max", apart, _all([*same, *(("eq", *extents) for extents in rows)]))
 
 
 def _disjoint(layout: Layout, first: Array, second: Array) -> Expression:
     """Return whether one ndarray ends before the other begins."""
     starts: list[Expression] = [("member", layout.member_numbers[array]) for array in (first, second)]
-    sizes: list[Expression] = [("const", array.element.size_bytes) for array in (first, second)]
-    ends = [
-        ("add", start, _joined("mul", [size, *_extents_of(layout, array)]))
-        for start, size, array in zip(starts, sizes, (first, second), strict=True)
+    ends: list[Expression] = [
+        ("add", start, reduce(_product, _extents_of(layout, array), ("const", array.element.size_bytes)))
+        for start, array in zip(starts, (first, second), strict=True)
     ]
     return ("max", ("ge", starts[1], ends[0]), ("ge", starts[0], ends[1]))
 
@@ -150,28 +135,20 @@ def _extents_of(layout: Layout, array: Array) -> list[Expression]:
     return [("member", layout.member_numbers[array, axis]) for axis in range(array.ndim)]
 
 
-def _countable(layout: Layout, loop: RangeFor, tile: tuple[int, ...]) -> Expression:
-    """Return the number of iterations along all axes, 0 if whole tiles may have more than can be counted."""
-    product: Expression = ("const", 1)
-    most: Expression = ("const", 1)
-    for axis, extent in enumerate(tile):
-        length = _length_on_host(layout, loop, axis)
-        product, most = _product(product, length), _product(most, _sum(length, ("const", extent - 1)))
-    return ("select", ("ge", ("const", MAX_ITERATIONS), most), product, NONE)
+def _product_on_host(layout: Layout, loop: RangeFor, lengths: Sequence[Length]) -> Expression:
+    return reduce(_product, [_length_on_host(layout, loop, length) for length in lengths])
 
 
-def _end_of(inner: Array | Parameter, axis: int) -> Statement:
-    """Return the end of a serial loop as a statement."""
-    if isinstance(inner, Parameter):
-        return ArgLoad(inner, type=inner.type)
-    return ArrayShape(inner, axis, type=i32)
-
-
-def _length_on_host(layout: Layout, loop: RangeFor, axis: int) -> Expression:
-    """Return the number of iterations along an axis whatever its step is, less than 0 if there are none."""
-    start, end = _on_host(layout, loop.starts[axis]), _on_host(layout, loop.ends[axis])
-    assert start is not None and end is not None
-    return end if start == NONE else ("sub", end, start)
+def _length_on_host(layout: Layout, loop: RangeFor, length: Length) -> Expression:
+    """Return a length; that of a loop is less than 0 if it has no iterations."""
+    start, end = loop.starts[length.axis], loop.ends[length.axis]
+    if isinstance(length.of, Array):
+        start, end = Const(0, type=i32), ArrayShape(length.of, length.axis, type=i32)
+    elif length.of is not None:
+        start, end = Const(0, type=i32), ArgLoad(length.of, type=length.of.type)
+    first, stop = _on_host(layout, start), _on_host(layout, end)
+    assert first is not None and stop is not None
+    return _sum(stop if first == NONE else ("sub", stop, first), ("const", length.padding))
 
 
 def has_constant_step(loop: RangeFor, axis: int) -> bool:

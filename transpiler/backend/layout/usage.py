@@ -41,7 +41,7 @@ from ...ir.statements import (
     Record,
     base_pointer,
 )
-from ...ir.tasks import TYPE_OF, Kernel
+from ...ir.tasks import TYPE_OF, Apart, AtLeast, Kernel
 from ...ir.textures import ImageLoad, ImageStore, Texture, TextureFetch, TextureSample
 from ...ir.threads import Barrier
 from ...ir.types import Scalar, Tensor, Type
@@ -167,9 +167,11 @@ def _name_shapes(usage: Usage, names: dict[tuple[Array | Texture, int], set[str 
         usage.shapes[key] = next(iter(candidates)) if len(candidates) == 1 else None
     sums = [sums for task in kernel.tasks for sums in task.private if sums.is_choice]
     compared = {array for each in sums for array in (each.array, *each.others)}
-    compared |= {array for task in kernel.tasks if task.rows is not None for array in task.rows.overlapping}
-    lengths = [task.rows.length for task in kernel.tasks if task.rows is not None]
-    usage.shapes.update({key: usage.shapes.get(key) for key in lengths if key is not None})
+    conditions = [c for task in kernel.tasks for choice in task.choices for c in choice.conditions]
+    compared |= {array for c in conditions if isinstance(c, Apart) for array in (c.first, c.second)}
+    for length in (length for c in conditions if isinstance(c, AtLeast) for length in c.lengths):
+        if isinstance(length.of, Array):
+            usage.shapes.setdefault((length.of, length.axis), None)
     for array in [array for array in usage.arrays if array in compared]:  # a launch decides by where they end
         for axis in range(array.ndim):
             usage.shapes.setdefault((array, axis), None)

@@ -156,8 +156,8 @@ class TaskSource:
     file: index into `BackendModule.files`.
     block_dim: threads per block; 1 for serial tasks.
     extents: lengths of the axes as expressions of the arguments; None if only the device knows the trip count (the loop
-        is then a grid-stride loop). Of a task for some lengths of the loop (`ir.tasks.Sizes`) the first one is a
-        "select", which gives 0 for others; that of the task for the fewest iterations gives 0 if its condition holds.
+        is then a grid-stride loop). Of a task with choices (`ir.tasks.Choice`) the first one is a "select" for
+        each, which gives 0 where another task of the same loop starts.
     reads, writes: slots of arrays; -1 is the temporaries.
     strided: the source has a grid-stride loop, so any number of blocks works; else there is one thread per iteration.
     """
@@ -180,6 +180,14 @@ class TaskSource:
     support only one row."""
     items: int = 1
     """Iterations per thread at a time: of loops with reductions, and in edited sources with `#define ITEMS`."""
+
+    @property
+    def choices(self) -> int:
+        """How many choices a launch makes before it starts the task: on one side of each, the first extent is 0."""
+        rest, count = self.extents[0] if self.extents else ("const", 1), 0
+        while rest[0] == "select" and ("const", 0) in rest[2:]:
+            rest, count = rest[3 if rest[2] == ("const", 0) else 2], count + 1
+        return count
 
     @property
     def iterations_per_block(self) -> int:
@@ -249,10 +257,8 @@ class BackendModule:
 
     @property
     def starts_one_task(self) -> bool:
-        """Whether a launch starts no more than one task: each of several is for other lengths of one loop."""
-        firsts = [task.extents[0] if task.extents else ("const", 1) for task in self.tasks]
-        are_choices = bool(firsts) and all(first[0] == "select" for first in firsts)
-        return len(self.tasks) == 1 or (are_choices and sum(first[2] == ("const", 0) for first in firsts) == 1)
+        """Whether a launch starts no more than one task: all that there are are the leaves of one tree of choices."""
+        return sum(0.5**task.choices for task in self.tasks) == 1
 
     def to_json(self) -> dict[str, Any]:
         """Return the module as JSON-able data, without `program`."""

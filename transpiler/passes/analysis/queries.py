@@ -24,7 +24,12 @@ from ...ir.statements import (
     While,
     base_pointer,
 )
-from ...ir.types import Scalar, Tensor
+from ...ir.tasks import AtLeast, AtMost, Condition, Length
+from ...ir.types import Scalar, Tensor, i32
+from ...options import MAX_ITERATIONS
+
+LARGEST_END = MAX_ITERATIONS - 32
+"""Of a serial loop whose iterations a task takes up to 32 at a time: the next index does not wrap."""
 
 
 def is_index_of(value: Statement | None, loop: Statement | None) -> TypeGuard[LoopIndex]:
@@ -53,6 +58,21 @@ def count_along(loop: RangeFor, axis: int) -> int | None:
     bounds = (loop.starts[axis], loop.ends[axis], loop.steps[axis])
     numbers = [int(bound.value) for bound in bounds if isinstance(bound, Const)]
     return len(range(*numbers)) if len(numbers) == 3 else None
+
+
+def given_end(serial: RangeFor) -> Length | None:
+    """Return what has the end of a serial loop if the launch knows it; None if it is a constant, or computed."""
+    match serial.ends[0]:
+        case ArrayShape(array=Array() as array, axis=axis):
+            return Length(axis, array)
+        case ArgLoad(parameter=parameter, type=kind) if kind == i32:
+            return Length(0, parameter)
+    return None
+
+
+def long_enough(end: Length | None, least: int) -> list[Condition]:
+    """Return the conditions on the end of a serial loop that only the launch knows, for one that takes longer steps."""
+    return [] if end is None else [AtLeast((end,), least), AtMost((end,), LARGEST_END)]
 
 
 def names_of(loop: RangeFor) -> list[str]:

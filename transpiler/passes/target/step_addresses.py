@@ -31,7 +31,7 @@ from ...ir.statements import (
     is_const,
     repeats,
 )
-from ...ir.tasks import Kernel, Task
+from ...ir.tasks import Kernel, MultipleOf, Task
 from ...ir.types import Scalar, i32, i64
 from ..analysis.linear import Index, Linear, Reader
 from ..analysis.queries import is_index_of
@@ -76,7 +76,7 @@ def _last_tile(task: Task, serial: RangeFor) -> Operation | None:
 
     It is where a launch has whole tiles: the index is what the loop loads from, and it loads the last tile twice.
     """
-    if task.sizes is None or not task.sizes.is_whole:
+    if not any(isinstance(c, MultipleOf) for choice in task.when for c in choice.conditions):
         return None
     found = (s for s in serial.body if isinstance(s, Operation) and s.op == "min")
     return next((least for least in found if any(is_index_of(operand, serial) for operand in least.operands)), None)

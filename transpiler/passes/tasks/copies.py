@@ -7,7 +7,7 @@ from copy import copy
 
 from ...ir.nodes import Block, Statement, clone, clone_block, walk
 from ...ir.statements import LoopIndex, RangeFor
-from ...ir.tasks import Kernel, Task
+from ...ir.tasks import Choice, Condition, Kernel, Task
 
 
 def copy_of(task: Task) -> Task:
@@ -23,6 +23,13 @@ def copy_of(task: Task) -> Task:
     made.loop.body = made.body
     made.body.statements += copy_of_block(task.body, mapping).statements
     return made
+
+
+def split(task: Task, *conditions: Condition) -> Task:
+    """Let a launch start a task when all conditions hold, and unless they do a copy of it, which is returned."""
+    choice, other = Choice(list(conditions)), copy_of(task)
+    task.when, other.unless = [*task.when, choice], [*task.unless, choice]
+    return other
 
 
 def copy_of_block(block: Block, mapping: dict[Statement, Statement]) -> Block:

@@ -7,6 +7,8 @@ from the array or stored to it.
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from ...ir.elements.own_memory import is_plain_field
 from ...ir.nodes import Statement, walk
 from ...ir.statements import (
@@ -20,7 +22,7 @@ from ...ir.statements import (
     base_pointer,
     is_const,
 )
-from ...ir.tasks import RowChoice, Task
+from ...ir.tasks import Apart, Task
 from ...ir.types import Scalar
 from ..analysis.queries import is_index_of
 from ..analysis.value_ranges import same_value
@@ -29,8 +31,8 @@ LEAST_BYTES = 4
 """Of an element; GPUs store shorter ones as parts of such."""
 
 
-def own_stores(task: Task, rows: list[RangeFor]) -> RowChoice | None:
-    """Return which ndarrays may not overlap if each element that rows store is to be of one thread; None if one is of
+def own_stores(task: Task, rows: list[RangeFor]) -> list[Apart] | None:
+    """Return which ndarrays must be apart for each element that rows store to be of one thread; None if one is of
     several anyway.
     """
     row_of = {statement: row for row in rows for statement in walk(row.body)}
@@ -55,8 +57,7 @@ def own_stores(task: Task, rows: list[RangeFor]) -> RowChoice | None:
                 apart[array, base.array] = apart.get((array, base.array), True) and may_be_one
     if any(other.strided for _, other in apart):
         return None
-    pairs = [pair for pair, may_be_one in apart.items() if not may_be_one]
-    return RowChoice(pairs, [pair for pair, may_be_one in apart.items() if may_be_one])
+    return sorted((Apart(*pair, may_be_one) for pair, may_be_one in apart.items()), key=attrgetter("may_be_same"))
 
 
 def _is_alike(array: Array, other: Array) -> bool:

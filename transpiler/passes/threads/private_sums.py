@@ -56,14 +56,16 @@ def private_sums(kernel: Kernel, context: PassContext) -> bool:
     for task in kernel.tasks:
         if is_short(task, FEWEST_ITERATIONS):
             continue
-        found = scattered(task)
+        sums = scattered(task, lambda array: _is_suitable(array) or _is_ndarray(array))
+        found = {array: atomics for array, atomics in sums.items() if array.shape is not None}
         numbers = sum(map(_numbers, found))
         threads = _most_threads(task, numbers, found)
         if found and threads:
             task.private = [_copies(kernel, array, threads) for array in found]
             plain |= {atomic for atomics in found.values() for atomic in atomics}
         else:
-            task.private = _copies_of_launch(kernel, task)
+            of_launch = {array: atomics for array, atomics in sums.items() if array.shape is None}
+            task.private = _copies_of_launch(kernel, task, of_launch)
             chosen |= bool(task.private)
     if plain:
         _make_plain(kernel, plain, context)
@@ -82,9 +84,8 @@ def _copies(kernel: Kernel, array: Array, threads: int) -> PrivateSums:
     return PrivateSums(array, memory, threads)
 
 
-def _copies_of_launch(kernel: Kernel, task: Task) -> list[PrivateSums]:
-    """Return copies of the ndarrays of a task, which a launch may use."""
-    found = scattered(task, _is_ndarray)
+def _copies_of_launch(kernel: Kernel, task: Task, found: dict[Array, list[AtomicOp]]) -> list[PrivateSums]:
+    """Return copies of the ndarrays of a task, which a launch may use. found: its additions to them."""
     used = {s.array: None for s in walk(task.body) if isinstance(s, GlobalPtr) and s.array.may_alias}
     if not found or any(calls(task.body)) or any(not _has_known_memory(array) for array in used):
         return []

@@ -32,9 +32,7 @@ from ...ir.elements.own_memory import is_plain_field
 from ...ir.nodes import Block, Remark, Statement, walk
 from ...ir.statements import (
     Alloca,
-    ArgLoad,
     Array,
-    ArrayShape,
     Const,
     GlobalLoad,
     GlobalPtr,
@@ -43,19 +41,27 @@ from ...ir.statements import (
     LocalLoad,
     LocalStore,
     LoopIndex,
-    Parameter,
     RangeFor,
     base_pointer,
     is_const,
 )
-from ...ir.tasks import Kernel, Sizes, Task
+from ...ir.tasks import AtMost, Kernel, Length, Task
 from ...ir.threads import Barrier
 from ...ir.types import i32
 from ...options import MAX_ITERATIONS, Capabilities, CompileOptions
-from ..analysis.queries import count_along, is_given, is_index_of, names_of, summands, trip_count
+from ..analysis.queries import (
+    count_along,
+    given_end,
+    is_given,
+    is_index_of,
+    long_enough,
+    names_of,
+    summands,
+    trip_count,
+)
 from ..context import PassContext
-from ..tasks.copies import copy_of, put_in_place
-from ..tiles.tiled_loops import new_shared, replace_indices
+from ..tasks.copies import put_in_place, split
+from ..tiles.tiled_loops import add_axis, new_shared, replace_indices
 from .own_stores import own_stores
 from .shared_rows import accumulators, axes_in, rows_of, start_with_zeros, stride, writes_what_is_read
 
@@ -67,8 +73,6 @@ LONG = 64
 """Rows of each thread that are worth it; a guess, as is `MANY`."""
 MANY = 1 << 16
 """Columns that keep a GPU busy with a thread each."""
-End = tuple[Array | Parameter | None, int]
-"""What has the end of a loop, and the axis of an array; None if the end is a number."""
 
 
 def shared_columns(kernel: Kernel, context: PassContext) -> bool:
@@ -96,7 +100,7 @@ def shared_columns(kernel: Kernel, context: PassContext) -> bool:
 def _columns_of(task: Task, fast_math: bool) -> dict[RangeFor, dict[Alloca, str]]:
     """Return the serial loops over columns of a task, with their accumulators; {} if threads may not share them."""
     loop = task.loop
-    if loop is None or task.rows is not None or task.sizes is not None or not _is_usual(loop):
+    if loop is None or task.choices or not _is_usual(loop):
         return {}
     columns = {column: accumulators(column, fast_math) for column in rows_of(task)}
     found = {column: joined for column, joined in columns.items() if joined is not None}
@@ -105,8 +109,7 @@ def _columns_of(task: Task, fast_math: bool) -> dict[RangeFor, dict[Alloca, str]
     stores = any(isinstance(s, GlobalStore) for column in found for s in walk(column.body))
     if len(found) > 1 or stores:
         is_known = trip_count(loop) is not None and all(isinstance(column.ends[0], Const) for column in found)
-        choice = own_stores(task, list(found))
-        if not is_known or choice is None or choice.is_needed:
+        if not is_known or own_stores(task, list(found)) != []:
             return {}
     return found
 
@@ -162,7 +165,7 @@ def _parts(loop: RangeFor, columns: dict[RangeFor, dict[Alloca, str]], capabilit
 def _parts_of(column: RangeFor, joined: list[Alloca], capabilities: Capabilities) -> int:
     """Return how many threads one of the serial loops is long enough for. joined: all accumulators."""
     start, end, length = column.starts[0], column.ends[0], count_along(column, 0)
-    if not isinstance(start, Const) or int(start.value) < 0 or (length is None and _end_of(column) == (None, 0)):
+    if not isinstance(start, Const) or int(start.value) < 0 or (length is None and given_end(column) is None):
         return 0
     if isinstance(end, Const) and int(end.value) > MAX_ITERATIONS - MOST_PARTS:  # the next index would wrap
         return 0
@@ -179,26 +182,17 @@ def _is_short(length: int | None, parts: int) -> bool:
     return length is not None and length < LONG * parts
 
 
-def _end_of(column: RangeFor) -> End:
-    """Return what has the end of a serial loop, if only the launch knows it."""
-    match column.ends[0]:
-        case ArrayShape(array=Array() as array, axis=axis):
-            return array, axis
-        case ArgLoad(parameter=parameter, type=kind) if kind == i32:
-            return parameter, 0
-    return None, 0
-
-
 def _choose_by_size(kernel: Kernel, task: Task, column: RangeFor, parts: int) -> None:
     """Add a task with a thread for each column, if only the launch knows how many and how long they are."""
-    loop, (inner, axis) = task.loop, _end_of(column)
+    loop, end = task.loop, given_end(column)
     assert loop is not None and isinstance(column.starts[0], Const)
-    if trip_count(loop) is not None and inner is None:
+    axes, least = tuple(map(Length, range(len(loop.starts)))), int(column.starts[0].value) + LONG * parts
+    conditions = [*([] if trip_count(loop) is not None else [AtMost(axes, MANY)]), *long_enough(end, least)]
+    if not conditions:
         return
-    axes, least = tuple(range(len(loop.starts))), int(column.starts[0].value) + LONG * parts
-    plain = copy_of(task)
-    plain.sizes = Sizes(axes, 1, 0, 1, inner, axis, least, most=MANY)
-    task.sizes = Sizes(axes, 1, 1, None, inner, axis, least, most=MANY)
+    plain = split(task, *conditions)
+    task.launches = f"for up to {MANY:,} iterations{f', {least:,} and more inside' if end else ''}"
+    plain.launches = f"for more than {MANY:,} iterations{f', or fewer than {least:,} inside' if end else ''}"
     put_in_place(kernel, task, [plain, task])
 
 
@@ -278,16 +272,10 @@ class _Sharing:
 
     def _add_threads(self) -> None:
         """Make blocks of columns of the last axis, and add an axis of the threads of a block."""
-        loop, task, threads = self.loop, self.task, self.parts * COLUMNS
-        names = names_of(loop)
-        bounds = [Const(value, type=i32, location=loop.location) for value in (0, threads, 1, COLUMNS)]
-        task.prologue.statements += bounds
-        loop.steps[self.axis] = bounds[-1]
-        for values, bound in zip((loop.starts, loop.ends, loop.steps), bounds[:3], strict=True):
-            values.append(bound)
-        loop.names = [*names[:-1], f"{self.name}_tile", "thread"]
-        loop.over, loop.grid_stride = None, False
-        task.block_dim, task.tile = threads, (threads,)
+        threads = self.parts * COLUMNS
+        add_axis(self.task, {self.axis: COLUMNS}, threads, "thread")
+        self.loop.grid_stride = False
+        self.task.block_dim, self.task.tile = threads, (threads,)
 
     def _store_parts(self, joined: dict[Alloca, str], part: Statement, column: Statement) -> list[Array]:
         """Let each thread store what it has added up; return the arrays in shared memory."""

@@ -30,7 +30,8 @@ The order of a sum differs from Python's, so sums of floats need `fast_math`.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from itertools import chain
 from math import prod
 
 from ...ir.builder import Builder
@@ -57,15 +58,16 @@ from ...ir.statements import (
     is_const,
     repeats,
 )
-from ...ir.tasks import Kernel, Task
+from ...ir.tasks import Apart, AtLeast, AtMost, Condition, Kernel, Length, Task
 from ...ir.threads import Barrier, Collective
 from ...ir.types import Scalar, i32
 from ...options import MAX_ITERATIONS
 from ..analysis.aliasing import underlying_object, written_objects
-from ..analysis.queries import is_given, is_index_of, names_of
+from ..analysis.queries import is_given, is_index_of
 from ..context import PassContext
-from ..tasks.copies import copy_of, put_in_place
+from ..tasks.copies import put_in_place, split
 from ..tiles.block_tiles import may_synchronize
+from ..tiles.tiled_loops import add_axis
 from .overlap_loads import is_field_in_order
 from .own_stores import own_stores
 from .rows_of_sums import make_rows
@@ -104,27 +106,38 @@ def _divide(kernel: Kernel, task: Task, most: int, context: PassContext) -> bool
     """
     rows = rows_of(task)
     lanes = 0 if task.loop is None else min((_lanes_of(row, task.loop, most) for row in rows), default=0)
-    choice = own_stores(task, rows) if lanes else None
-    if choice is None or any(accumulators(row, context.options.fast_math) is None for row in rows):
+    apart = own_stores(task, rows) if lanes else None
+    if apart is None or any(accumulators(row, context.options.fast_math) is None for row in rows):
         return False
     assert task.loop is not None
-    may_overlap, end, own = choice.is_needed, rows[0].ends[0], lanes
+    end, own, conditions = rows[0].ends[0], lanes, list[Condition](apart)
     is_counted = all(map(is_given, (*task.loop.starts, *task.loop.ends)))  # by the launch, which chooses
-    if may_overlap and not is_counted:
+    if apart and not is_counted:
         return False
     is_unknown = lanes == LANES_OF_UNKNOWN < most and is_counted
     if is_unknown and isinstance(end, ArrayShape) and isinstance(end.array, Array):
-        choice.length, choice.least, own = (end.array, end.axis), most * FEWEST, most
-    other = copy_of(task) if choice.is_needed else None
-    if other is not None:
-        choice.lanes = choice.own_lanes = own
-        task.rows = choice
-        other.rows = replace(choice, is_shared=False, own_lanes=1 if may_overlap else lanes)
+        conditions.insert(0, AtLeast((Length(end.axis, end.array),), most * FEWEST))
+        own = most
+    if conditions:
+        axes = tuple(map(Length, range(len(task.loop.starts))))
+        other = split(task, AtMost(axes, MAX_ITERATIONS // own), *conditions)  # all threads can be counted
+        _say_when(task, other, conditions)
         put_in_place(kernel, task, [task, other])
-        if not may_overlap:
+        if not apart:
             _share(other, lanes, context)
     _share(task, own, context)
     return True
+
+
+def _say_when(task: Task, other: Task, conditions: Sequence[Condition]) -> None:
+    """Say of a task and of another one which launches start them, behind what is said of both."""
+    lengths = [condition.least for condition in conditions if isinstance(condition, AtLeast)]
+    pairs = [(condition.first, condition.second) for condition in conditions if isinstance(condition, Apart)]
+    names = " and ".join(array.name for array in dict.fromkeys(chain.from_iterable(pairs)))
+    long, short = [f"for rows of {least} and more" for least in lengths], ["for shorter rows" for _ in lengths]
+    before = [task.launches] if task.launches else []
+    task.launches = "; ".join([*before, " ".join([*long, *([f"if {names} do not overlap"] if pairs else [])])])
+    other.launches = "; ".join([*before, " or ".join([*short, *([f"if {names} overlap"] if pairs else [])])])
 
 
 def rows_of(task: Task) -> list[RangeFor]:
@@ -269,7 +282,7 @@ def _share(task: Task, lanes: int, context: PassContext) -> None:
     loop, body, rows = task.loop, task.body.statements, rows_of(task)
     joined_of = {row: accumulators(row, context.options.fast_math) or {} for row in rows}
     assert loop is not None
-    _add_axis(task, loop, lanes)
+    add_axis(task, {}, lanes, "lane")
     first, last = body.index(rows[0]), body.index(rows[-1])
     builder = Builder(Block(body[:first]), rows[0].location)
     lane = builder.add(LoopIndex(loop, len(loop.starts) - 1, type=i32, name=loop.names[-1]))
@@ -343,16 +356,3 @@ def _starts_with_zero(before: list[Statement], variable: Alloca) -> bool:
     if not stores:
         return True
     return stores[-1] in before and isinstance(stores[-1].value, Const) and stores[-1].value.value == 0
-
-
-def _add_axis(task: Task, loop: RangeFor, lanes: int) -> None:
-    """Add an axis of so many threads to a parallel loop, the fastest."""
-    names, name = names_of(loop), "lane"
-    bounds = [Const(value, type=i32, location=loop.location) for value in (0, lanes, 1)]
-    task.prologue.statements += bounds
-    for values, bound in zip((loop.starts, loop.ends, loop.steps), bounds, strict=True):
-        values.append(bound)
-    while name in names:
-        name += "_"
-    loop.names = [*names, name]
-    loop.over = None

@@ -22,17 +22,16 @@ from ...ir.statements import (
     LocalStore,
     LoopIndex,
     Operation,
-    Parameter,
     RangeFor,
     is_const,
     repeats,
 )
-from ...ir.tasks import Task
+from ...ir.tasks import Condition, Length, Task
 from ...ir.types import Scalar, i32
 from ...lazy_dataclasses import dataclass
 from ...options import Capabilities
 from ..analysis.aliasing import written_objects
-from ..analysis.queries import count_along, is_given, is_index_of, trip_count
+from ..analysis.queries import count_along, given_end, is_given, is_index_of, long_enough, trip_count
 from ..analysis.reducible import is_invariant
 from .block_tiles import may_synchronize
 
@@ -183,11 +182,9 @@ class Plan:
         """Whether all tiles of a shape are whole, and two or more follow each other, for some lengths of a launch."""
         extents = {self.row: shape.extent, self.column: shape.extent}
         known = [(count_along(self.loop, axis), extent) for axis, extent in extents.items()]
-        inner, start, least = count_along(self.serial, 0), self.serial.starts[0], self.end_of_serial[2]
+        inner = count_along(self.serial, 0)
         if inner is None:
-            assert isinstance(start, Const)
-            first = int(start.value)
-            is_inner = first % shape.depth == 0 and least >= first + 2 * shape.depth
+            is_inner = self.serial_end is not None and self.first % shape.depth == 0 and 2 * shape.depth <= SHORT
         else:
             is_inner = inner % shape.depth == 0 and inner >= 2 * shape.depth
         return is_inner and all(length is None or length % extent == 0 for length, extent in known)
@@ -207,16 +204,24 @@ class Plan:
     def is_of_any_size(self) -> bool:
         """Whether only the launch knows if the loops are long, and the parallel one is not thin."""
         is_known = all(count_along(self.loop, axis) is not None for axis in (self.row, self.column))
-        return not is_known or self.end_of_serial[0] is not None
+        return not is_known or self.serial_end is not None
 
     @property
-    def end_of_serial(self) -> tuple[Array | Parameter | None, int, int]:
-        """What has the end of the serial loop, its axis, and the least end; None if it is a number, or computed."""
-        start, end = self.serial.starts[0], self.serial.ends[0]
-        least = SHORT + (int(start.value) if isinstance(start, Const) else 0)
-        if isinstance(end, ArrayShape) and isinstance(end.array, Array):
-            return end.array, end.axis, least
-        return (end.parameter, 0, least) if isinstance(end, ArgLoad) else (None, 0, 0)
+    def serial_end(self) -> Length | None:
+        """What has the end of the serial loop if only the launch knows it."""
+        return given_end(self.serial)
+
+    @property
+    def first(self) -> int:
+        """The first index of the serial loop."""
+        start = self.serial.starts[0]
+        assert isinstance(start, Const)
+        return int(start.value)
+
+    @property
+    def is_long(self) -> list[Condition]:
+        """The conditions for a serial loop that is long enough, if only the launch knows its end."""
+        return long_enough(self.serial_end, self.first + SHORT)
 
     def level(self, statement: Statement) -> int:
         """Return whether a value is the same for all elements of a thread (0), for those of a row (1), or not (2)."""

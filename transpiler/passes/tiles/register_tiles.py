@@ -29,7 +29,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Remark, Statement, clone, count_uses
@@ -45,14 +44,14 @@ from ...ir.statements import (
     Operation,
     RangeFor,
 )
-from ...ir.tasks import Kernel, Sizes, Task
+from ...ir.tasks import AtLeast, Kernel, Length, MultipleOf, Task
 from ...ir.threads import Barrier
 from ...ir.types import Scalar, Tensor, i32
 from ...options import Capabilities, CompileOptions
-from ..analysis.queries import is_index_of, names_of, trip_count
+from ..analysis.queries import count_along, is_index_of, names_of, trip_count
 from ..context import PassContext
 from ..rewrite import Rewriter
-from ..tasks.copies import copy_of, copy_of_block, put_in_place
+from ..tasks.copies import copy_of_block, put_in_place, split
 from .register_plan import (
     ACROSS,
     FEWEST,
@@ -62,11 +61,12 @@ from .register_plan import (
     THIN,
     TOGETHER,
     Plan,
+    Shape,
     Staged,
     large_shape,
     plan_of,
 )
-from .tiled_loops import new_shared
+from .tiled_loops import add_axis, new_shared
 
 
 def register_tiles(kernel: Kernel, context: PassContext) -> bool:
@@ -93,33 +93,42 @@ def _by_size(kernel: Kernel, task: Task, plan: Plan, capabilities: Capabilities)
     """
     if not plan.is_of_any_size:
         return [(task, plan)]
-    few, large = copy_of(task), copy_of(task)
-    tasks, axes = [few, task], (plan.row, plan.column)
-    inner = plan.end_of_serial
-    few.sizes, task.sizes = Sizes(axes, THIN, 0, FEWEST, *inner), Sizes(axes, THIN, FEWEST, None, *inner)
-    found = [(task, plan)]
-    of_large, shape = plan_of(large, capabilities), large_shape(plan, capabilities)
-    if of_large is not None and shape is not None and trip_count(plan.loop) is None:
-        of_large.shape = shape
-        task.sizes.below, large.sizes = MANY, Sizes(axes, THIN, MANY, None, *inner)
-        tasks.append(large)
-        found.append((large, of_large))
-        if capabilities.has_large_threads and of_large.may_be_whole(LARGE_BUFFERED):
-            found.append(_of_whole_tiles(large, large.sizes, capabilities))
-            tasks.append(found[-1][0])
-    put_in_place(kernel, task, tasks)
+    both, end = (Length(plan.row), Length(plan.column)), plan.serial_end
+    long = [AtLeast((length,), THIN) for length in both if count_along(plan.loop, length.axis) is None]
+    few = split(task, *long, AtLeast(both, FEWEST), *plan.is_long)
+    few.launches = f"for fewer than {FEWEST:,} iterations, or {THIN} along an axis{' or inside' if end else ''}"
+    task.launches = f"for {FEWEST:,} iterations and more"
+    found, shape = [(task, plan)], large_shape(plan, capabilities)
+    if shape is not None and trip_count(plan.loop) is None:
+        medium = split(task, AtLeast(both, MANY))
+        medium.launches = f"for {FEWEST:,} to {MANY - 1:,} iterations"
+        task.launches = f"for {MANY:,} iterations and more"
+        found.insert(0, _planned(medium, plan.shape, capabilities))
+        plan.shape = shape
+        if capabilities.has_large_threads and plan.may_be_whole(LARGE_BUFFERED):
+            found.insert(1, _planned(_with_whole_tiles(task, plan), shape, capabilities))
+    put_in_place(kernel, task, [few, *(own for own, _ in found)])
     return found
 
 
-def _of_whole_tiles(large: Task, sizes: Sizes, capabilities: Capabilities) -> tuple[Task, Plan]:
-    """Return a task for the launches of another one in which all tiles are whole. sizes: those of the other one."""
-    whole = copy_of(large)
-    plan = plan_of(whole, capabilities)
+def _planned(task: Task, shape: Shape, capabilities: Capabilities) -> tuple[Task, Plan]:
+    """Return a copy of a task that has a plan, with a plan for a shape."""
+    plan = plan_of(task, capabilities)
     assert plan is not None
-    plan.shape, plan.is_whole = LARGE_BUFFERED, True
-    sizes.tile = (plan.shape.extent, plan.shape.extent, plan.shape.depth)
-    whole.sizes = replace(sizes, is_whole=True)
-    return whole, plan
+    plan.shape = shape
+    return task, plan
+
+
+def _with_whole_tiles(task: Task, plan: Plan) -> Task:
+    """Let a task have whole tiles, which are double-buffered; return one for the launches in which some are not."""
+    shape = plan.shape = LARGE_BUFFERED
+    plan.is_whole = True
+    axes = [(Length(axis), shape.extent) for axis in (plan.row, plan.column) if count_along(plan.loop, axis) is None]
+    serial = [] if plan.serial_end is None else [(plan.serial_end, shape.depth)]
+    other = split(task, *(MultipleOf(length, divisor) for length, divisor in [*axes, *serial]))
+    other.launches = f"{task.launches}, if a tile is not whole"
+    task.launches += ", by whole tiles"
+    return other
 
 
 # --- the tiles --------------------------------------------------------------------------------------------------------
@@ -162,22 +171,11 @@ class _Tiling:
 
     def _run_in_tiles(self) -> Statement:
         """Give the loop of the task the axes of blocks and of threads; return the thread."""
-        loop, task = self.plan.loop, self.task
-        names = names_of(loop)
-        for axis in (self.plan.row, self.plan.column):
-            loop.steps[axis] = self._bound(self.shape.extent)
-        for values, value in zip((loop.starts, loop.ends, loop.steps), (0, self.shape.threads, 1), strict=True):
-            values.append(self._bound(value))
-        loop.names = [*names[:-2], *(f"{name}_tile" for name in names[-2:]), "thread"]
-        loop.over, loop.grid_stride = None, False
-        task.block_dim, task.tile = self.shape.threads, (self.shape.threads,)
+        loop, task, shape = self.plan.loop, self.task, self.shape
+        add_axis(task, dict.fromkeys((self.plan.row, self.plan.column), shape.extent), shape.threads, "thread")
+        loop.grid_stride = False
+        task.block_dim, task.tile = shape.threads, (shape.threads,)
         return self._index(len(loop.starts) - 1)
-
-    def _bound(self, value: int) -> Const:
-        """Return a bound or a step of the parallel loop."""
-        made = Const(value, type=i32, location=self.plan.loop.location)
-        self.task.prologue.statements.append(made)
-        return made
 
     def _index(self, axis: int) -> Statement:
         return self.builder.add(LoopIndex(self.plan.loop, axis, type=i32))

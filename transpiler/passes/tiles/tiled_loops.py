@@ -129,7 +129,8 @@ def run_in_tiles_of_launch(task: Task, tile: Sequence[int], inner: Sequence[int]
     body, task.body.statements[:] = Block(list(task.body.statements)), []
     builder, names = Builder(task.body, loop.location), names_of(loop)
     ends = {axis: loop.ends[axis] for axis in sorted(inner) if (count_along(loop, axis) or 1) % tile[axis]}
-    _add_axis(task, loop, tile, inner)
+    add_axis(task, {axis: tile[axis] for axis in inner}, prod(tile), "in_tile")
+    loop.grid_stride = False
     inside = builder.add(LoopIndex(loop, len(tile), type=i32))
     indices: dict[int, Statement] = {}
     for axis in sorted(inner):
@@ -153,21 +154,26 @@ def _place_in_tile(
     return place if axis == inner[0] else builder.op("mod", place, builder.const(tile[axis]))
 
 
-def _add_axis(task: Task, loop: RangeFor, tile: Sequence[int], inner: Sequence[int]) -> None:
-    """Let the loop of a task step from tile to tile, and add the axis of the iterations in a tile."""
-    names = names_of(loop)
+def add_axis(task: Task, steps: Mapping[int, int], length: int, name: str) -> None:
+    """Let the loop of a task step from tile to tile along some axes, and add the fastest axis: of so many threads."""
+    loop = task.loop
+    assert loop is not None
 
     def bound(value: int) -> Const:
         made = Const(value, type=i32, location=loop.location)
         task.prologue.statements.append(made)
         return made
 
-    for axis in inner:
-        loop.steps[axis] = bound(tile[axis])
-    for values, value in zip((loop.starts, loop.ends, loop.steps), (0, prod(tile), 1), strict=True):
+    names = names_of(loop)
+    task.over = task.over or (", ".join(names) if loop.over is None else loop.over.name)
+    for axis, step in steps.items():
+        loop.steps[axis] = bound(step)
+    for values, value in zip((loop.starts, loop.ends, loop.steps), (0, length, 1), strict=True):
         values.append(bound(value))
-    loop.names = [*(f"{name}_tile" if axis in inner else name for axis, name in enumerate(names)), "in_tile"]
-    loop.over, loop.grid_stride = None, False
+    while name in names:
+        name += "_"
+    loop.names = [*(f"{own}_tile" if axis in steps else own for axis, own in enumerate(names)), name]
+    loop.over = None
 
 
 def replace_indices(body: Block, loop: RangeFor, indices: Mapping[int, Statement]) -> None:

@@ -21,13 +21,13 @@ from ...ir.builder import Builder
 from ...ir.functions import reachable
 from ...ir.nodes import Block, Effect, Remark, Statement, walk
 from ...ir.statements import RECORDS, GlobalPtr, If, LoopIndex, RangeFor, repeats
-from ...ir.tasks import Kernel, Sizes, Task
+from ...ir.tasks import AtLeast, AtMost, Kernel, Length, Task
 from ...ir.types import i32
-from ...options import CompileOptions
+from ...options import MAX_ITERATIONS, CompileOptions
 from ..analysis.queries import count_along, is_index_of, names_of, summands, trip_count
 from ..analysis.reducible import is_invariant
 from ..context import PassContext
-from ..tasks.copies import copy_of, put_in_place
+from ..tasks.copies import put_in_place, split
 from .tiled_loops import (
     fits_tiles,
     limits,
@@ -127,9 +127,14 @@ def _are_worth(loop: RangeFor, tile: tuple[int, ...]) -> bool:
 
 def _add_plain_task(kernel: Kernel, task: Task, axes: tuple[int, int], tile: tuple[int, ...]) -> None:
     """Let a task run loops of many iterations only, and add one that runs the others. axes: those of the tile."""
-    plain = copy_of(task)
-    plain.sizes = Sizes(axes, THIN, 0, FEWEST, rounded_to=tile)
-    task.sizes = Sizes(axes, THIN, FEWEST, rounded_to=tile)
+    loop = task.loop
+    assert loop is not None
+    long = [AtLeast((Length(axis),), THIN) for axis in axes if count_along(loop, axis) is None]
+    all_axes = tuple(map(Length, range(len(tile))))
+    rounded = tuple(Length(axis, padding=extent - 1) for axis, extent in enumerate(tile))
+    plain = split(task, *long, AtLeast(all_axes, FEWEST), AtMost(rounded, MAX_ITERATIONS))
+    task.launches = f"for {FEWEST:,} iterations and more"
+    plain.launches = f"for fewer than {FEWEST:,} iterations, or {THIN} along an axis, or too many for tiles"
     put_in_place(kernel, task, [plain, task])
 
 
