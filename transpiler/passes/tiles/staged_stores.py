@@ -92,7 +92,7 @@ def staged_stores(kernel: Kernel, context: PassContext) -> bool:
 def _arrays_of(task: Task) -> list[Array]:
     """Return the arrays to which each iteration of a task stores much of its own, large element."""
     loop = task.loop
-    if loop is None or task.private or task.tile or task.sizes or task.rows or task.synchronizes or task.overlaps:
+    if loop is None or task.private or task.tile or task.synchronizes or task.overlaps:
         return []
     bases = [base_pointer(store.pointer) for store in _certain_stores(task.body)]
     stored = dict.fromkeys(base.array for base in bases if isinstance(base, GlobalPtr))
