@@ -195,7 +195,7 @@ def test_sources() -> None:
         "    if (index >= unsigned(extent_i_tile) * unsigned(extent_j_tile) * 256) return;",
         "    int i_tile = index / 256 / extent_j_tile * 32, j_tile = index / 256 % extent_j_tile * 8,",
         "        in_tile = index % 256;",
-        "    int i = i_tile + (in_tile >> 3), j = j_tile + (in_tile & 7);",
+        "    int i = i_tile + in_tile / 8, j = j_tile + in_tile % 8;",
         "    if (i < args.x_n0 && j < args.x_n1) {",
         "        // tiles of 32 x 8: arrays are accessed along i and j (transposed_tiles)",
     ):
@@ -214,7 +214,7 @@ def test_threads_follow_memory_where_all_arrays_are_transposed() -> None:
             image[j, i] = i % 3 + j
 
     source = paint.source(np.zeros((8, 8), np.int32), 8, arch=ti.cuda)
-    assert "int i = i_tile + (in_tile & 31), j = j_tile + (in_tile >> 5);" in source
+    assert "int i = i_tile + in_tile % 32, j = j_tile + in_tile / 32;" in source
     assert "if (i < args.n) {" in source  # whole tiles are 512 long
     assert source.count("i % 3 + j") + source.count("i % 3) + j") == 2  # Python's, since i is not negative
 

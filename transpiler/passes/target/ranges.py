@@ -35,6 +35,8 @@ def ranges(kernel: Kernel, context: PassContext) -> bool:
         return False
     rules = {Operation: _operation, Assert: _assert, Notice: _notice, IndexCheck: _index_check}
     rewriter = _Reduction(rules, stored_ranges(kernel), not context.capabilities.blocks_as_loops)
+    if context.capabilities.has_pointers:
+        rewriter.of_threads = {task.loop for task in kernel.tasks if task.over}
     may_be_equal = context.may_have(kernel, PLAIN_OPS) or any(context.may_have_all(kernel, ops) for ops in EQUAL_LATER)
     changed = rewriter.run(kernel)
     replaced = rewriter.mapping.items()
@@ -48,7 +50,8 @@ class _Reduction(ValueRanges):
     """The walk.
 
     numbers: the constants without a name in the open blocks; added: their keys, in order. has_near: whether remainders
-    of numbers near the divisor are an operation of their own.
+    of numbers near the divisor are an operation of their own. of_threads: loops whose last axis is of the threads of a
+    block, whose numbers NVRTC knows not to be negative: it compiles `thread / 32` as `thread >> 5`, which reads worse.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class _Reduction(ValueRanges):
     ) -> None:
         super().__init__(rules, variables)
         self.has_near = has_near
+        self.of_threads: set[RangeFor | None] = set()
         self.numbers: dict[Number, Const] = {}
         self.added: list[Number] = []
         self.recorders = {**self.recorders, Const: _Reduction.record_number}
@@ -136,6 +140,8 @@ def _division(walk: ValueRanges, operation: Operation, intervals: list[Interval]
         return None
     if dividend[0] >= 0 and dividend[1] < divisor[0] and isinstance(operation.type, Scalar):
         return _emit(walk, Const(0, type=operation.type), operation) if quotient else operation.operands[0]
+    if _is_thread(walk, operation.operands[0]):
+        return _emit(walk, Operation(PLAIN[operation.op], operation.operands[:], type=operation.type), operation)
     if dividend[0] >= 0 or operation.op in ROUNDING_DOWN:
         power = _by_power_of_two(walk, operation, quotient)
         if power is not None:
@@ -145,6 +151,15 @@ def _division(walk: ValueRanges, operation: Operation, intervals: list[Interval]
     if dividend[0] < 0:
         return None
     return _emit(walk, Operation(PLAIN[operation.op], operation.operands[:], type=operation.type), operation)
+
+
+def _is_thread(walk: ValueRanges, value: Statement) -> bool:
+    """Return whether a value is the number of a thread of a block, which a language may know not to be negative."""
+    assert isinstance(walk, _Reduction)
+    match value:
+        case LoopIndex(loop=RangeFor(starts=starts) as loop, axis=axis):
+            return loop in walk.of_threads and axis == len(starts) - 1
+    return False
 
 
 def _is_near(walk: ValueRanges, operation: Operation, dividend: Interval, divisor: Interval) -> bool:
