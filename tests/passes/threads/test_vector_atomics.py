@@ -162,6 +162,32 @@ def test_differences_are_sums_of_negative_numbers(target: str, n: int) -> None:
         assert "atomic_add_float4(&quad(b), {x_p, -1.0f, -args.k, args.k})" in text
 
 
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_vectors_that_are_computed_are_subtracted(target: str, size: int) -> None:
+    """Such a vector is joined to a whole one: an instruction adds, so it is subtracted element by element."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    x, force = ti.Vector.field(size, ti.f32, N), ti.Vector.field(size, ti.f32, M)
+
+    @ti.kernel
+    def pull(k: ti.f32):
+        for p in x:
+            f = k * (x[p] - x[(p + 1) % N]) + x[p]
+            force[p % M] += f
+            force[(p * 3 + 1) % M] -= f
+            force[(p * 5 + 2) % M] -= f + x[p]
+
+    numbers = np.random.default_rng(1).integers(-9, 9, (N, size)).astype(np.float32)
+    x.from_numpy(numbers)
+    pull(4.0)
+    expected = np.zeros((M, size), np.float32)
+    for p in range(N):
+        f = 4 * (numbers[p] - numbers[(p + 1) % N]) + numbers[p]
+        expected[p % M] += f
+        expected[(p * 3 + 1) % M] -= f
+        expected[(p * 5 + 2) % M] -= f + numbers[p]
+    assert np.array_equal(force.to_numpy(), expected)
+
+
 def test_a_value_is_read_before_the_addition_to_it(target: str) -> None:
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
     pair = ti.Vector.field(2, ti.f32, 2)

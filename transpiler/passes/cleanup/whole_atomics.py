@@ -46,7 +46,8 @@ def _join_all(block: Block, used: dict[Statement, int]) -> bool:
         if vector is None:
             group = []
         elif len(group) == vector.size:
-            if _is_one_instruction(group) in (True, None):
+            is_one = _is_one_instruction(group)
+            if is_one is None or (is_one and statement.op == "add"):  # instructions add: elements are subtracted alone
                 _join(block, group, used)
                 changed = True
             group = []
