@@ -163,6 +163,11 @@ class Capabilities:
         return self.target != "vulkan"
 
     @property
+    def has_launch_bounds(self) -> bool:
+        """Whether a source says for how many threads of an SM its compiler leaves registers."""
+        return self.target == "cuda"
+
+    @property
     def has_wide_indices(self) -> bool:
         """Whether all numbers of elements of several axes have 64 bits, as `Language.has_wide_indices` says."""
         return self.target == "c"

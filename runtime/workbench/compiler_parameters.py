@@ -69,7 +69,7 @@ def _of_pass(name: str) -> Change:
 CHOICES = (
     "wide_accesses", "block_tiles", "block_sums", "private_sums", "vector_atomics", "overlap_loads", "blocks_in_order",
     "row_lanes", "register_tiles", "padded_rows", "transposed_tiles", "staged_stores", "reduce_atomics",
-    "unroll_reductions", "hoist_loads", "keep_elements", "vector_lanes", "lower_access",
+    "unroll_reductions", "hoist_loads", "keep_elements", "vector_lanes", "lower_access", "loads_in_flight",
 )  # fmt: skip
 """Passes that make a source faster, as a rule, and change no result beyond the order of a sum."""
 

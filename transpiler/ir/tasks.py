@@ -179,6 +179,7 @@ class Task:
         lane_loops: the number of neighbouring iterations of the innermost axis whose loops are run together, 0 if each
             is run by itself. The parts of the body between loops are `ThreadFor`s over these iterations.
         short_vectors: a compiler shall not take many iterations of the serial loops at a time.
+        threads_of_sm: of an SM, for which the compiler shall leave registers; 0: as many as it likes (CUDA).
         tile: extents of the iterations of a block, whose tiles of arrays are in shared memory; () for a plain loop.
         when, unless: a launch starts the task when each of the first choices holds and none of the others does.
         over: what the user's loop runs over, if passes have given `loop` other indices: for its title.
@@ -212,6 +213,7 @@ class Task:
     as_lanes: bool = False
     lane_loops: int = 0
     short_vectors: bool = False
+    threads_of_sm: int = 0
     tile: tuple[int, ...] = ()
     when: list[Choice] = field(default_factory=list)
     unless: list[Choice] = field(default_factory=list)

@@ -84,6 +84,7 @@ from .target.blocks_in_order import blocks_in_order
 from .target.hoist_addresses import hoist_addresses
 from .target.inverse_roots import inverse_roots
 from .target.legalize import legalize
+from .target.loads_in_flight import loads_in_flight
 from .target.lower_access import lower_access
 from .target.masked_terms import masked_terms
 from .target.member_loads import member_loads
@@ -328,6 +329,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         unroll_loops,  # likewise
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
         whole_atomics,  # likewise
+        loads_in_flight,  # after all passes that change what an iteration loads
         single_iterations,  # after all passes that ask what indices may be, which functions do not know
         sparse_arrays,  # last: it adds the arrays that the emitted source uses
     ),

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda cc6b539e, gradient_of_scatter.py:10: scatter_grad()
+// shadesmith 0.1.0, cuda 60d56823, gradient_of_scatter.py:10: scatter_grad()
 
 #define BLOCK 128
 
@@ -32,7 +32,8 @@ struct Args {
 #define momentum_grad(i, j) args.momentum_grad_data[(i) * momentum_grad_n1 + (j)]
 
 // gradient_of_scatter.py:11  for p in x:
-extern "C" __global__ void __launch_bounds__(BLOCK) scatter_grad_0(const Args args) {
+// 512 threads on an SM, with up to 128 registers for loads in flight (loads_in_flight)
+extern "C" __global__ void __launch_bounds__(BLOCK, 512 / BLOCK) scatter_grad_0(const Args args) {
     int p = blockIdx.x * BLOCK + threadIdx.x;
     if (p >= x_n0) return;
     // gradient_of_scatter.py:12  base = (x[p] * N - 0.5).cast(int)

@@ -16,12 +16,15 @@ from __future__ import annotations
 
 from math import prod
 
+from ...ir.tasks import Task
 from ..languages.common.language import Language
 from ..languages.common.one_line import INDENT
 from ..layout.trip_counts import constant_count
 from ..print.lines import fitted
 from .tasks import PrintedTask
 
+REGISTERS = 65_536
+"""Of an SM."""
 INDEX = "index"
 """The number of an iteration in an entry."""
 LARGEST_COUNT = 1 << 30
@@ -46,7 +49,23 @@ def fits_entry(language: Language, p: PrintedTask) -> bool:
 def entry_head(language: Language, p: PrintedTask, block: str) -> str:
     """Return the first lines of an entry. block: the number of its threads."""
     head = language.serial_entry if p.task.loop is None else language.entry
-    return fitted(head.format(name=p.entry, block=block))
+    return fitted(head.format(name=p.entry, block=launch_bounds(p.task, block)))
+
+
+def launch_bounds(task: Task, block: str) -> str:
+    """Return for how many threads a compiler leaves registers: of a block, and how many blocks on an SM if it shall.
+
+    block: the number of its threads.
+    """
+    return f"{block}, {task.threads_of_sm} / {block}" if task.threads_of_sm else block
+
+
+def registers_note(task: Task) -> str:
+    """Return why there is such a number of blocks, "" if there is none."""
+    count = task.threads_of_sm
+    if not count:
+        return ""
+    return f"{count} threads on an SM, with up to {REGISTERS // count} registers for loads in flight (loads_in_flight)"
 
 
 def block_of_tile(tile: tuple[int, ...]) -> str:

@@ -35,7 +35,7 @@ from ..print.textures import declarations
 from ..print.threads import Threads, is_vectorized, nest, part_pragma, pragma, region_and_loop
 from .banner import banner, first_line, loop_location, origin_of, python_line, task_title
 from .context import EmitContext
-from .entries import block_of_tile, entry_head, fits_entry, opening
+from .entries import block_of_tile, entry_head, fits_entry, launch_bounds, opening, registers_note
 from .names import headers, member_types, referenced_names
 from .render import render
 from .tasks import PrintedTask
@@ -248,6 +248,8 @@ class FileAssembler:
             attribute="SHORT_VECTORS " if p.task.short_vectors else "",
             guarded_call=_guarded(threads.count if threads else "1", call),
             block=block,
+            bounds=launch_bounds(p.task, block),
+            registers=registers_note(p.task) if context.options.why_comments else "",
             has_barrier=p.block is not None and p.block.has_barrier,
             guarded=p.block is None or not (p.task.is_split or p.block.is_full),
             full_blocks=threads.count if threads and p.block is not None and p.block.is_full else "",
