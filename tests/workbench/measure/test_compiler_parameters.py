@@ -33,6 +33,16 @@ PROGRAM = """
             s += x[i]
         return s
 
+    M = ti.types.ndarray(ti.f32, 2)
+
+    @ti.kernel
+    def product(a: M, b: M, c: M):
+        for i, j in c:
+            s = 0.0
+            for k in range(a.shape[1]):
+                s += a[i, k] * b[k, j]
+            c[i, j] = s
+
     @ti.kernel
     def one(x: N):
         x[0] = 1.0
@@ -109,6 +119,22 @@ def test_a_stored_winner_runs(program, target: str) -> None:
     own = catalogue(CompileOptions())[parameter].value
     assert line in source
     assert f"tuned: {parameter} {own} -> {value}, 0.5 of the time" in source.splitlines()[0]
+
+
+def test_a_winner_with_another_number_of_tasks_is_compared(program, target: str) -> None:
+    """On Vulkan each task is a file: a module of one task has been checked as an edit of one with four."""
+    if target == "cpu":
+        pytest.skip("it has no tiles")
+    a, b, c = (ti.ndarray(ti.f32, (48, 48)) for _ in range(3))
+    numbers = np.random.default_rng(0).integers(0, 5, (48, 48)).astype(np.float32)
+    a.from_numpy(numbers)
+    b.from_numpy(numbers)
+    store(program.product, (a, b, c), {"register_tiles": "off", "row_lanes": "off"})
+    assert "(register_tiles)" not in program.product.compile(a, b, c).source()
+    timing = program.product.bench(a, b, c, seconds=0.01)
+    assert {row.name for row in timing.rows} == {"generated", "tuned"}
+    program.product(a, b, c)
+    assert np.array_equal(c.to_numpy(), numbers @ numbers)
 
 
 @pytest.mark.one_target

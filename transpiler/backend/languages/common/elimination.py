@@ -31,6 +31,14 @@ def inverse(language: Language, matrix: Tensor, absolute: str, maximum: str) -> 
     return _inverse_n(language, matrix, absolute)
 
 
+def unrolled(language: Language, matrix: Tensor, body: str) -> str:
+    """Return a body with hints to unroll its loops where these are attributes: a Vulkan driver left 4 x 4 matrices in
+    memory, and took an H200 .175 ms to invert 2^20, where CUDA takes .036.
+    """
+    is_small = matrix.shape[0] == 4 and language.unroll_helpers
+    return body.replace("for (int", f"{language.unroll}for (int") if is_small else body
+
+
 def _element(language: Language, matrix: Tensor, row: int | str, column: int | str, name: str = "a") -> str:
     return element_source(language, matrix, name, (row, column))
 

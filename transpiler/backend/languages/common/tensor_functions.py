@@ -358,15 +358,15 @@ def _product(language: Language, a: Tensor, b: Tensor, position: Sequence[int | 
 
 def _determinant(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
     scalar = element_of(result)
-    return elimination.determinant(
-        language, _tensor(types[0]), scalar_syntax(language, "abs", scalar, scalar).template
-    ), ()
+    matrix, absolute = _tensor(types[0]), scalar_syntax(language, "abs", scalar, scalar).template
+    return elimination.unrolled(language, matrix, elimination.determinant(language, matrix, absolute)), ()
 
 
 def _inverse(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
     scalar = element_of(result)
     absolute, maximum = (scalar_syntax(language, name, scalar, scalar).template for name in ("abs", "max"))
-    return elimination.inverse(language, _tensor(types[0]), absolute, maximum), ()
+    matrix = _tensor(types[0])
+    return elimination.unrolled(language, matrix, elimination.inverse(language, matrix, absolute, maximum)), ()
 
 
 def _overflows(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:

@@ -50,6 +50,7 @@ EXTENSIONS: dict[str, str] = {
 """Type -> extension for values of that type."""
 
 EXTENSION_OF_NAME: dict[str, str] = {
+    "unroll": "GL_EXT_control_flow_attributes",
     **{TYPES[name]: extension for name, extension in EXTENSIONS.items()},
     **{f"{name}vec{n}": extension for name, extension in EXTENSIONS.items() for n in (2, 3, 4)},
     "buffer_reference": "GL_EXT_buffer_reference",
