@@ -46,6 +46,7 @@ from ...ir.threads import ThreadIndex
 from ...ir.types import Scalar, Struct, Tensor, Type, element_of, i32
 from ..rewrite import Recorder, Rewriter, Rule
 from .intervals import Interval, cast, hull, interval_of, whole
+from .queries import trip_count
 
 Fact = tuple[Statement, Interval]
 """A value, and its interval where the fact holds."""
@@ -79,7 +80,7 @@ class ValueRanges(Rewriter):
         self.variables = variables
         self.stores: dict[Statement, Interval] = {}
         self.arguments: dict[Parameter, Interval | None] = {}
-        self.block_dim = I32_MAX
+        self.block_dim, self.last = I32_MAX, I32_MAX  # of the task: threads of a block, the last iteration
         self.recorders = RECORDERS if variables is not None else RECORDERS_OF_STORES
 
     def run(self, kernel: Kernel) -> bool:
@@ -93,9 +94,10 @@ class ValueRanges(Rewriter):
             self.block_dim = task.block_dim if task.synchronizes else I32_MAX
             if task.loop is not None:
                 self.facts[task.body] = self.in_loop(task.loop)
+                self.last = (trip_count(task.loop) or 1 << 31) - 1
             for root in task.roots()[1:]:
                 self.block(root)
-        self.block_dim = I32_MAX
+        self.block_dim, self.last = I32_MAX, I32_MAX
         for function in reversed(called(*(root for task in kernel.tasks for root in task.roots()))):
             self._know_arguments(function)
             self.block(function.body)
@@ -376,7 +378,9 @@ def _cell_index(walk: ValueRanges, index: Statement) -> Interval | None:
 
 def _thread_index(walk: ValueRanges, thread: Statement) -> Interval | None:
     assert isinstance(thread, ThreadIndex)
-    return {"thread": (0, walk.block_dim - 1), "lane": (0, walk.block_dim - 1), "size": (1, I32_MAX)}.get(thread.kind)
+    of_block = 0, walk.block_dim - 1
+    known = {"thread": of_block, "lane": of_block, "size": (1, I32_MAX), "global": (0, walk.last)}
+    return known.get(thread.kind)
 
 
 TRANSFER_FUNCTIONS: dict[type[Statement], Callable[[ValueRanges, Statement], Interval | None]] = {

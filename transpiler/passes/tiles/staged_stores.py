@@ -333,36 +333,40 @@ def _store_words(
     """Store the numbers that the threads of a block have staged, those with an iteration."""
     loop = task.loop
     assert loop is not None
-    size = builder.add(Const(task.block_dim, block_size(task.block_dim), type=i32))
     is_single = len(loop.starts) == 1
     index = builder.add(LoopIndex(loop, type=i32) if is_single else ThreadIndex("global", type=i32, hint="number"))
     first = builder.op("sub", index, thread)
     first.hint = "first"
-    threads: Statement = size
-    if not has_full_blocks(task):
-        count = builder.again(loop.ends[0])
-        for end in loop.ends[1:]:
-            count = builder.op("mul", count, builder.again(end))
-        after = builder.op("min", builder.op("sub", size, thread), builder.op("sub", count, index))
-        threads = builder.op("add", thread, after)  # not `count - first`, of which it is not known that it fits
-        threads.hint = "threads"
-    comments, has_pointers = context.options.why_comments, context.capabilities.has_pointers
+    threads = _threads_with_iterations(builder, task, thread, index)
     for array, words in staged.items():
-        each = RangeFor([builder.const(0)], [builder.const(count_scalars(array.element))], [builder.const(1)], ["k"])
-        builder.add(each)
-        if comments:
+        size = count_scalars(array.element)
+        each = RangeFor([builder.const(0)], [builder.const(size)], [builder.const(1)], ["k"])
+        if context.options.why_comments and array is next(iter(staged)):
             text = "neighbouring threads store neighbouring numbers (staged_stores)"
             each.remarks = (Remark(text, "above", loop.location),)
-            comments = False
+        builder.add(each)
         with builder.into(each.body):
-            k = builder.add(LoopIndex(each, type=i32))
-            word = builder.op("add", builder.op("mul", k, threads), thread)
+            word = builder.op("add", builder.op("mul", builder.add(LoopIndex(each, type=i32)), threads), thread)
             word.hint = "word"
-            kind = i64 if has_pointers and (array.shape is None or _is_far(array)) else i32
-            start = builder.op("mul", builder.cast(first, kind), builder.const(count_scalars(array.element), kind))
+            kind = i64 if context.capabilities.has_pointers and (array.shape is None or _is_far(array)) else i32
+            start = builder.op("mul", builder.cast(first, kind), builder.const(size, kind))
             number = builder.op("add", start, builder.cast(word, kind))
-            count = builder.const(count_scalars(array.element))
-            places = [builder.op("plain_div", word, count), builder.op("plain_mod", word, count)]
-            value = builder.load(builder.add(GlobalPtr(words, places, type=words.element)))
-            place = GlobalPtr(array, [number], is_flat=True, by_word=True, type=words.element)
-            builder.store(builder.add(place), value)
+            place = [builder.op(op, word, builder.const(size)) for op in ("plain_div", "plain_mod")]
+            value = builder.load(builder.add(GlobalPtr(words, place, type=words.element)))
+            pointer = GlobalPtr(array, [number], is_flat=True, by_word=True, type=words.element)
+            builder.store(builder.add(pointer), value)
+
+
+def _threads_with_iterations(builder: Builder, task: Task, thread: Statement, index: Statement) -> Statement:
+    """Return how many threads of a block have an iteration; `index` is that of this thread."""
+    assert task.loop is not None
+    size = builder.add(Const(task.block_dim, block_size(task.block_dim), type=i32))
+    if has_full_blocks(task):
+        return size
+    count = builder.again(task.loop.ends[0])
+    for end in task.loop.ends[1:]:
+        count = builder.op("mul", count, builder.again(end))
+    after = builder.op("min", builder.op("sub", size, thread), builder.op("sub", count, index))
+    threads = builder.op("add", thread, after)  # not `count - (index - thread)`, of which it is not known that it fits
+    threads.hint = "threads"
+    return threads
