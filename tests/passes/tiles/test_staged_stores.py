@@ -317,6 +317,30 @@ def test_an_index_of_the_loop_inside_an_element(target: str) -> None:
     assert np.array_equal(v.to_numpy(), expected)
 
 
+@pytest.mark.parametrize("shape", [33_001, (181, 190)])
+@pytest.mark.parametrize("is_ndarray", [False, True])
+def test_checked_indices(target: str, shape, is_ndarray: bool) -> None:
+    """Where threads wait for one another, a checked index is moved inside; numbers of words are no such indices."""
+    start(target, debug=True)
+    F = ti.ndarray(ti.math.mat3, shape) if is_ndarray else ti.Matrix.field(3, 3, ti.f32, shape)
+
+    @ti.kernel
+    def add_to_field(a: ti.template()):
+        for I in ti.grouped(a):
+            a[I] += I[0]
+
+    @ti.kernel
+    def add_to_ndarray(a: ti.types.ndarray(ti.math.mat3)):
+        for I in ti.grouped(a):
+            a[I] += I[0]
+
+    add = add_to_ndarray if is_ndarray else add_to_field
+    add(F)
+    rows = np.indices(F.shape)[0].astype(np.float32)
+    assert np.array_equal(F.to_numpy(), np.broadcast_to(rows[..., None, None], (*F.shape, 3, 3)))
+    assert is_staged(add, F)
+
+
 def test_it_can_be_switched_off(target: str) -> None:
     start(target, passes="-staged_stores")
     F = ti.Matrix.field(3, 3, ti.f32, 40_000)
