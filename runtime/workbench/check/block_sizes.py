@@ -5,6 +5,9 @@ a block share memory, wait for each other or read their thread's index, `block_d
 where the threads of a subgroup exchange values, each subgroup must be full. Neither is in a module: the kernel's final
 form is asked for it, but only for an edit that changes the number of threads.
 
+Where the threads of a block store together, since each has an iteration, a source says so itself (`static_assert`, in
+place of which an edit may have a condition), and edited IR cannot.
+
 In: a specialization, the generated and the edited module. Out: nothing, or an `EditError` at the line of the number.
 """
 
@@ -21,14 +24,22 @@ from ....transpiler.frontend.source.specialization import Specialization
 from ....transpiler.ir.nodes import walk
 from ....transpiler.ir.statements import GlobalPtr
 from ....transpiler.ir.tasks import Kernel, Task
-from ....transpiler.ir.threads import COLLECTIVES, SUBGROUP_SIZE, Barrier, Collective, ThreadIndex
+from ....transpiler.ir.threads import (
+    COLLECTIVES,
+    SUBGROUP_SIZE,
+    Barrier,
+    Collective,
+    ThreadIndex,
+    constant_iterations,
+    has_full_blocks,
+)
 from ....transpiler.passes import PassContext, run
 from .check_input import block_location
-from .diagnostics import DiagnosticList, block_of_subgroups, block_relied_on, refuse
+from .diagnostics import DiagnosticList, block_not_full, block_of_subgroups, block_relied_on, refuse
 from .parsed_source import Location, ParsedSource
 
-OWN_TILES = frozenset({"block_tiles", "block_local"})
-"""Passes after which the threads of a block share memory, in tiles that have the size of any `BLOCK`."""
+OWN_TILES = frozenset({"block_tiles", "block_local", "staged_stores"})
+"""Passes after which the threads of a block share memory, in arrays that have the size of any `BLOCK`."""
 
 
 def check_block_sizes(
@@ -52,6 +63,8 @@ def check_block_sizes(
             message = block_relied_on(generated.kernel, old.block_dim, new.block_dim)
         elif _has_full_subgroups(task) and old.block_dim % SUBGROUP_SIZE == 0 and new.block_dim % SUBGROUP_SIZE:
             message = block_of_subgroups(new.block_dim, SUBGROUP_SIZE)
+        elif _has_full_blocks(task, new.block_dim) is False and any(_in_ir(each, old, new) for each in lists):
+            message = block_not_full(new.block_dim, constant_iterations(task) or 0)
         else:
             continue
         found = [(diagnostics, _location(diagnostics, old, new)) for diagnostics in lists]
@@ -88,8 +101,20 @@ def _has_full_subgroups(task: Task) -> bool:
     )
 
 
+def _has_full_blocks(task: Task, block_dim: int) -> bool | None:
+    """Return whether blocks of another size are full, too, None if the task does not need that."""
+    iterations = constant_iterations(task)
+    if not task.synchronizes or iterations is None or not has_full_blocks(task):
+        return None
+    return iterations % block_dim == 0
+
+
+def _in_ir(diagnostics: DiagnosticList, old: TaskSource, new: TaskSource) -> Location | None:
+    """Return where edited IR says how many threads the blocks of a task have."""
+    return diagnostics.source.find(rf"^[ \t]*task {re.escape(old.name)} .*\b(block_dim={new.block_dim})\b")
+
+
 def _location(diagnostics: DiagnosticList, old: TaskSource, new: TaskSource) -> Location | None:
     """Return where a file says how many threads the blocks of a task have."""
     source = diagnostics.source
-    in_ir = source.find(rf"^[ \t]*task {re.escape(old.name)} .*\b(block_dim={new.block_dim})\b")
-    return in_ir or block_location(source, old) or source.find(r"\blocal_size_[xyz]\b")
+    return _in_ir(diagnostics, old, new) or block_location(source, old) or source.find(r"\blocal_size_[xyz]\b")

@@ -222,5 +222,13 @@ def block_of_subgroups(block: int, size: int) -> tuple[str, str]:
     )
 
 
+def block_not_full(block: int, iterations: int) -> tuple[str, str]:
+    """A last block with threads that have no iteration."""
+    return (
+        f"of {iterations:,} iterations, the last block of {_threads(block)} has fewer, but here each thread has one",
+        f"make it a number by which {iterations:,} can be divided",
+    )
+
+
 def _threads(number: int) -> str:
     return "1 thread" if number == 1 else f"{number} threads"

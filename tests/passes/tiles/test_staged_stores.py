@@ -262,6 +262,85 @@ def test_what_stays(target: str) -> None:
     assert (a.to_numpy() == 4).all()
 
 
+def test_one_array_under_two_names(target: str) -> None:
+    """What an iteration stores, it may load by the other name: in the next iteration of a loop inside, in a function."""
+    start(target)
+    n = 300
+    found = ti.field(ti.f32, n)
+
+    @ti.kernel
+    def add(a: MATRICES, b: MATRICES):
+        for i in a:
+            for k in range(3):
+                a[i] += b[i]
+
+    @ti.kernel
+    def add_while(a: MATRICES, b: MATRICES):
+        for i in a:
+            k = 0
+            while k < 3:
+                a[i] = a[i] + b[i]
+                k += 1
+
+    @ti.real_func
+    def middle(b: MATRICES, i: ti.i32) -> ti.f32:
+        return b[i][1, 1]
+
+    @ti.kernel
+    def read(a: MATRICES, b: MATRICES):
+        for i in a:
+            a[i] = a[i] * 2
+            found[i] = middle(b, i)
+
+    a = ti.ndarray(ti.math.mat3, n)
+    a.fill(1)
+    for kernel in (add, add_while, read):
+        refused(kernel, a, a)
+    assert (a.to_numpy() == 128).all()
+    assert (found.to_numpy() == 128).all()
+
+
+def test_an_index_of_the_loop_inside_an_element(target: str) -> None:
+    """Each iteration stores another number of its vector, and one of them only."""
+    start(target)
+    v = ti.Vector.field(9, ti.i32, (5000, 9))
+
+    @ti.kernel
+    def store():
+        for i, j in v:
+            v[i, j][j] = i + 1
+
+    v.fill(-1)
+    refused(store)
+    expected = np.full((5000, 9, 9), -1, np.int32)
+    expected[:, range(9), range(9)] = np.arange(1, 5001)[:, None]
+    assert np.array_equal(v.to_numpy(), expected)
+
+
+@pytest.mark.parametrize("shape", [33_001, (181, 190)])
+@pytest.mark.parametrize("is_ndarray", [False, True])
+def test_checked_indices(target: str, shape, is_ndarray: bool) -> None:
+    """Where threads wait for one another, a checked index is moved inside; numbers of words are no such indices."""
+    start(target, debug=True)
+    F = ti.ndarray(ti.math.mat3, shape) if is_ndarray else ti.Matrix.field(3, 3, ti.f32, shape)
+
+    @ti.kernel
+    def add_to_field(a: ti.template()):
+        for I in ti.grouped(a):
+            a[I] += I[0]
+
+    @ti.kernel
+    def add_to_ndarray(a: ti.types.ndarray(ti.math.mat3)):
+        for I in ti.grouped(a):
+            a[I] += I[0]
+
+    add = add_to_ndarray if is_ndarray else add_to_field
+    add(F)
+    rows = np.indices(F.shape)[0].astype(np.float32)
+    assert np.array_equal(F.to_numpy(), np.broadcast_to(rows[..., None, None], (*F.shape, 3, 3)))
+    assert is_staged(add, F)
+
+
 def test_it_can_be_switched_off(target: str) -> None:
     start(target, passes="-staged_stores")
     F = ti.Matrix.field(3, 3, ti.f32, 40_000)

@@ -175,3 +175,61 @@ def test_the_number_that_is_launched_is_the_one_that_is_compiled(tmp_path: Path,
     program.twice(x)
     ti.sync()
     assert np.all(x == 2) and program.twice.last_launch.variant == "edit"
+
+
+STORES = """
+    n, m = {n}, {n}
+    F = ti.Matrix.field(3, 3, ti.f32, n)
+    x = ti.field(ti.f32, m)
+
+    @ti.kernel
+    def store():
+        ti.loop_config(block_dim=64)
+        for i in F:
+            F[i] = ti.Matrix.one(ti.f32, 3, 3) * i
+
+    @ti.kernel
+    def sums():
+        ti.loop_config(block_dim=64)
+        for i in range(m):
+            s = 0.0
+            for k in range(m):
+                s += x[k]
+            F[i][0, 0] = s
+"""
+
+
+@pytest.mark.parametrize("count", [64 * 515, 64 * 515 + 1])
+def test_threads_that_store_together_are_of_any_block(count: int, tmp_path: Path) -> None:
+    program = written_programs.write(tmp_path / "p.py", STORES.format(n=count))
+    path = program.store.edit()
+    text = path.read_text()
+    assert "F_staged[BLOCK][9]" in text
+    for block in (1, 32, 48, 103, 128, 256):
+        path.write_text(text.replace("#define BLOCK 64", f"#define BLOCK {block}"))
+        program.F.fill(-1)
+        if count % 64 == 0 and count % block:
+            with pytest.raises(ti.TaichiCompilationError, match="each thread has an iteration"):
+                program.store()
+        else:
+            program.store()
+            assert program.store.last_launch.variant == "edit"
+            assert (program.F.to_numpy() == np.arange(count, dtype=np.float32)[:, None, None]).all()
+
+
+@pytest.mark.parametrize(("name", "count"), [("store", 64 * 515), ("store", 64 * 515 + 1), ("sums", 64 * 10)])
+def test_blocks_of_edited_ir_that_are_not_full(name: str, count: int, tmp_path: Path) -> None:
+    program = written_programs.write(tmp_path / "p.py", STORES.format(n=count))
+    kernel = getattr(program, name)
+    path = kernel.edit(form="ir")
+    text = path.read_text()
+    for block in (32, 48, 256):
+        path.write_text(text.replace("block_dim=64 {", f"block_dim={block} {{"))
+        if count % 64 == 0 and count % block:
+            with pytest.raises(ti.TaichiCompilationError, match=f"the last block of {block} threads has fewer"):
+                kernel()
+        else:
+            kernel()
+            assert kernel.last_launch.variant == "edit"
+            expected = np.arange(count, dtype=np.float32) if name == "store" else np.zeros(count)
+            assert np.array_equal(program.F.to_numpy()[:, 0, 0], expected)

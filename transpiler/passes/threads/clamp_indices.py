@@ -36,7 +36,7 @@ def clamp_indices(kernel: Kernel, context: PassContext) -> bool:
 
 def _clamp(kernel: Kernel, rewriter: Rewriter, statement: Statement) -> Statement | None:
     access = access_of(kernel, statement)
-    if access is None:
+    if access is None or (isinstance(statement, GlobalPtr) and statement.is_flat):  # a number that the compiler counts
         return None
     builder = rewriter.builder(statement)
     for axis, index in enumerate(access.indices):

@@ -27,7 +27,7 @@ from math import prod
 
 from ...ir.builder import Builder, flat_index
 from ...ir.elements.own_memory import is_alone
-from ...ir.functions import reachable
+from ...ir.functions import Call, reachable
 from ...ir.nodes import Block, Remark, Statement, walk
 from ...ir.origins import block_size
 from ...ir.statements import (
@@ -47,6 +47,7 @@ from ...ir.statements import (
     MatrixPtr,
     RangeFor,
     StructPtr,
+    While,
     base_pointer,
     is_const,
 )
@@ -103,7 +104,7 @@ def _arrays_of(task: Task) -> list[Array]:
     atomics = {base_pointer(s.pointer) for s in walk(task.body) if isinstance(s, AtomicOp)}
     others = {p.array for p in pointers if p in atomics or p.is_flat or not are_indices_of(p.indices, loop)}
     found = [array for array in found if array not in others]
-    return [array for array in found if _is_much(array, task.body) and not _may_be_seen(array, task)]
+    return [array for array in found if _is_much(array, task) and not _may_be_seen(array, task)]
 
 
 def _is_usual(loop: RangeFor) -> bool:
@@ -150,9 +151,10 @@ def _is_numbered_by(array: Array, loop: RangeFor) -> bool:
     return all(is_const(end, array.shape[axis]) for axis, end in ends)
 
 
-def _is_much(array: Array, body: Block) -> bool:
+def _is_much(array: Array, task: Task) -> bool:
     """Return whether an iteration certainly stores enough of its element."""
-    words = {word for store in _certain_stores(body) if _is_of(store.pointer, array) for word in _words(store.pointer)}
+    stores = [store for store in _certain_stores(task.body) if _is_of(store.pointer, array)]
+    words = {word for store in stores for word in _words(store.pointer, task)}
     return len(words) * PART >= count_scalars(array.element)
 
 
@@ -171,15 +173,17 @@ def _is_of(pointer: Statement, array: Array) -> bool:
     return isinstance(base, GlobalPtr) and base.array is array
 
 
-def _words(pointer: Statement) -> set[int]:
-    """Return the numbers of an element that a pointer is of, in all iterations of loops of constant length around it;
-    none if that is not known.
+def _words(pointer: Statement, task: Task) -> set[int]:
+    """Return the numbers of an element that a pointer is of, in all iterations of loops of constant length inside the
+    task; none if that is not known.
     """
     loops = {s: None for s in _indices_in_element(pointer) if not isinstance(s, Const)}
     ranges = []
     for index in loops:
         serial = index.loop if isinstance(index, LoopIndex) else None
-        if not isinstance(index, LoopIndex) or not isinstance(serial, RangeFor) or not count_along(serial, index.axis):
+        if not isinstance(index, LoopIndex) or not isinstance(serial, RangeFor) or serial is task.loop:
+            return set()
+        if not count_along(serial, index.axis):
             return set()
         bounds = serial.starts[index.axis], serial.ends[index.axis], serial.steps[index.axis]
         ranges.append(range(*(int(bound.value) for bound in bounds if isinstance(bound, Const))))
@@ -224,16 +228,25 @@ def _may_be_seen(array: Array, task: Task) -> bool:
         return False
     is_stored = False
     for access in walk(task.body):
-        if not isinstance(access, (GlobalLoad, GlobalStore, AtomicOp)):
-            continue
-        base, is_load = base_pointer(access.pointer), isinstance(access, GlobalLoad)
-        if not isinstance(base, GlobalPtr):
-            continue
-        if base.array is array:
-            is_stored = is_stored or not is_load
-        elif base.array.may_alias and (is_stored or not is_load):
-            return True
+        if isinstance(access, (RangeFor, While)):  # what its first iteration stores is there in the second
+            is_stored = is_stored or any(_stores_to(inner, array) for inner in walk(access.body))
+        elif isinstance(access, Call):
+            reads, writes = access.function.reads, access.function.writes
+            if any(a.may_alias for a in (writes | reads if is_stored else writes)):
+                return True
+        elif isinstance(access, (GlobalLoad, GlobalStore, AtomicOp)):
+            base, is_load = base_pointer(access.pointer), isinstance(access, GlobalLoad)
+            if not isinstance(base, GlobalPtr):
+                continue
+            if base.array is array:
+                is_stored = is_stored or not is_load
+            elif base.array.may_alias and (is_stored or not is_load):
+                return True
     return False
+
+
+def _stores_to(statement: Statement, array: Array) -> bool:
+    return isinstance(statement, GlobalStore) and _is_of(statement.pointer, array)
 
 
 # --- staging ----------------------------------------------------------------------------------------------------------
@@ -245,7 +258,7 @@ def _stage(kernel: Kernel, task: Task, arrays: list[Array], context: PassContext
     assert loop is not None
     loop.grid_stride = False if loop.grid_stride is None else loop.grid_stride
     own = {array: Alloca(type=array.element, hint=_name(array, loop), location=loop.location) for array in arrays}
-    loads = [array for array in arrays if _needs_load(array, task.body)]
+    loads = [array for array in arrays if _needs_load(array, task)]
     _use_variables(task.body, own)
     before = Block()
     builder = Builder(before, loop.location)
@@ -274,15 +287,15 @@ def _name(array: Array, loop: RangeFor) -> str:
     return f"{array.name}_{('' if all(len(name) == 1 for name in names) else '_').join(names)}"
 
 
-def _needs_load(array: Array, body: Block) -> bool:
+def _needs_load(array: Array, task: Task) -> bool:
     """Return whether an iteration may read of its element what it has not stored, or leave a part of it."""
     stored = set[int]()
-    for statement in body:
+    for statement in task.body:
         inside = [s for s in walk(Block([statement])) if isinstance(s, GlobalLoad) and _is_of(s.pointer, array)]
-        if not all(stored.issuperset(_words(load.pointer) or {-1}) for load in inside):
+        if not all(stored.issuperset(_words(load.pointer, task) or {-1}) for load in inside):
             return True
         for store in _certain_stores(Block([statement])):
-            stored |= _words(store.pointer) if _is_of(store.pointer, array) else set()
+            stored |= _words(store.pointer, task) if _is_of(store.pointer, array) else set()
     return len(stored) < count_scalars(array.element)
 
 
