@@ -33,8 +33,6 @@ def check_edit(
     the module with the users' sources, which messages show, if those of `edited` have code in place of macros.
     Raises: EditError with all mistakes; TaichiRuntimeError if a compiler is missing.
     """
-    if len(generated.files) != len(edited.files):
-        return  # the compiler has printed it with other parameters, and has another number of tasks: it is no edit
     edits = [
         EditedFile(
             generated,

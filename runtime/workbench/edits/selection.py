@@ -254,7 +254,7 @@ def build(
     written: see `check_edit`. load: compiles it; None: this session does, which loads it into this process.
     """
     names = {_VARIANT.sub("", path.name): path for path in paths}
-    if not any(map(is_ir, paths)):  # what is printed from IR has the interface
+    if paths and not any(map(is_ir, paths)):  # what is printed, from IR or with other parameters, has the interface
         check_edit(generated, edited, session.device.capabilities, names, written)
     try:
         if load is None:  # sites of macros: the source has an address of this process
