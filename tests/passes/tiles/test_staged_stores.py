@@ -172,10 +172,9 @@ def test_several_arrays_and_a_function_with_a_loop(target: str) -> None:
     @ti.real_func
     def power(a: ti.math.mat3, k: ti.i32) -> ti.math.mat3:
         result = a
-        j = 1
-        while j < k:
-            result = result @ a
-            j += 1
+        for j in range(1, 3):
+            if j < k:
+                result = result @ a
         return result
 
     @ti.kernel
@@ -244,6 +243,14 @@ def test_what_stays(target: str) -> None:
             F[i] *= 0.5
 
     @ti.kernel
+    def uneven():
+        for i in F:
+            s = F[i]
+            while s[0, 0] > 1:
+                s *= 0.5
+            F[i] = s
+
+    @ti.kernel
     def transposed():
         for i, j in ti.ndrange(200, 199):
             G[i, j] *= 0.5
@@ -254,7 +261,7 @@ def test_what_stays(target: str) -> None:
             a[i] = a[i] + 1
             b[i] = b[i] * 2
 
-    for kernel in (neighbour, shifted, scattered, part, in_a_branch, few, every_second, transposed):
+    for kernel in (neighbour, shifted, scattered, part, in_a_branch, few, every_second, uneven, transposed):
         refused(kernel)
     a = ti.ndarray(ti.math.mat3, 300)
     a.fill(1)
