@@ -380,15 +380,9 @@ class _Machine:
         return array, (int(self.values[statement.cell]), *position)
 
     def _by_number(self, pointer: GlobalPtr, array: Any) -> Address | _OutOfBounds:
-        """Return the element with a number, in the order of memory, or the number there of which elements consist."""
+        """Return the element with a number, in the order of memory."""
         accessed, number = pointer.array, int(self.values[pointer.indices[0]])
-        if pointer.by_word:
-            assert isinstance(pointer.type, Scalar)
-            words = array.view(pointer.type.numpy).reshape(-1)
-            if 0 <= number < words.size:
-                return words, (number,)
-            where = pointer.location.describe()
-            return _OutOfBounds(f"{where}\nAccess outside `{accessed.name}`: number {number} of {words.size}")
+        assert not pointer.by_word, "only blocks of threads on GPUs have such pointers"
         ndim = accessed.ndim if accessed.place is None else len(index_components_of(accessed.place))
         position = position_of_number(number, array.shape[:ndim])
         if position is not None:

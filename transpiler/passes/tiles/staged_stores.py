@@ -55,13 +55,13 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, Task
 from ...ir.threads import Barrier, ThreadIndex, has_full_blocks
-from ...ir.types import Scalar, Struct, Tensor, Type, count_scalars, i32, i64, scalars_of, u32
+from ...ir.types import Scalar, Struct, Tensor, Type, count_scalars, i32, i64, member_offset, scalars_of, u32
 from ..analysis.queries import are_indices_of, count_along, names_of, trip_count
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from .block_tiles import may_synchronize
 from .padded_rows import MOST_BYTES
-from .tiled_loops import new_shared
+from .tiled_loops import is_in_order, new_shared
 
 FEWEST, MOST = 24, 96
 """Bytes of an element that are worth it: more take so much shared memory that fewer threads run at once."""
@@ -120,8 +120,7 @@ def _may_be_uneven(statement: Statement) -> bool:
 def _is_usual(loop: RangeFor) -> bool:
     """Return whether a loop runs over all elements from the first one, in their order, and over many of them."""
     count = trip_count(loop)
-    is_in_order = not loop.order and loop.cells is None and all(is_const(step, 1) for step in loop.steps)
-    return is_in_order and not loop.grid_stride and (count is None or count >= FEW)
+    return is_in_order(loop) and not loop.grid_stride and (count is None or count >= FEW)
 
 
 def _is_large(array: Array) -> bool:
@@ -218,8 +217,7 @@ def _words_for(pointer: Statement, values: dict[Statement, int]) -> range:
         case StructPtr(origin=origin, member=member):
             struct = origin.type
             assert isinstance(struct, Struct)
-            before = struct.members[: struct.names.index(member)]
-            first = sum(count_scalars(type) for _, type in before)
+            first = member_offset(struct, member) * count_scalars(struct) // struct.size_bytes  # of one size
         case MatrixPtr(origin=origin, indices=indices):
             tensor = origin.type
             assert isinstance(tensor, Tensor)

@@ -48,17 +48,18 @@ def new_shared(kernel: Kernel, name: str, element: Type | None, shape: tuple[int
 
 def may_have_tiles(loop: RangeFor) -> bool:
     """Return whether a loop has constant bounds and the order of its indices."""
-    return _is_in_order(loop) and all(isinstance(bound, Const) for bound in (*loop.starts, *loop.ends))
+    return is_in_order(loop) and all(isinstance(bound, Const) for bound in (*loop.starts, *loop.ends))
 
 
 def may_have_tiles_of_launch(loop: RangeFor) -> bool:
     """Return whether a loop has the order of its indices, from 0 to ends some of which only the launch knows."""
-    if not _is_in_order(loop) or not all(is_const(start, 0) for start in loop.starts):
+    if not is_in_order(loop) or not all(is_const(start, 0) for start in loop.starts):
         return False
     return all(map(is_given, loop.ends)) and not all(isinstance(end, Const) for end in loop.ends)
 
 
-def _is_in_order(loop: RangeFor) -> bool:
+def is_in_order(loop: RangeFor) -> bool:
+    """Return whether a loop runs over neighbouring indices in their order, as far as a parallel loop has one."""
     return not loop.order and loop.cells is None and all(is_const(step, 1) for step in loop.steps)
 
 

@@ -159,6 +159,8 @@ def _vectors(plan: Plan) -> set[Type]:
 def _same_variables(body: Block, loop: RangeFor) -> set[Statement]:
     """Return the variables of numbers to which all iterations along the last axis store the same."""
     every = list(walk(body))
+    if not any(isinstance(s, Alloca) for s in every):
+        return set()
     own = {s for s in every if is_index_of(s, loop) and s.axis == len(loop.starts) - 1}
     varying, count = set[Statement](own), 0
     while count != len(varying):  # a variable may be stored to after it is loaded
