@@ -3,7 +3,8 @@
     python benchmarks/start.py [--arch cpu vulkan cuda] [--taichi PYTHON] [--case fill mpm99 p2g3d] [--rounds 5]
 
 Each measurement is a process of its own; modules take turns. Bytecode is made first, as an installed package has it,
-and one start is not counted: the first one ever caches the code of the templates.
+and one start is not counted: the first one ever caches the code of the templates. Fields: what a program does before
+its first call, which may wait for the GPU; the import of the benchmark itself is not counted.
 Cold: an empty cache. Warm: the cache of the run before. A row shows medians [ms], and with Taichi the ratio of the
 medians. `--imports` lists what the cold first call imported instead, by time.
 """
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parents[1]
-STAGES = ("import", "ti.init", "first call", "processor")
+STAGES = ("import", "ti.init", "fields", "first call", "all", "processor")
 
 WORKER = """
 import json, sys, time
@@ -30,13 +31,16 @@ import {module} as ti
 imported = time.perf_counter()
 ti.init(arch=ti.{arch}, **{options})
 opened = time.perf_counter()
+import numpy
 from programs import PROGRAMS, SMALL
+made = time.perf_counter()
 program = PROGRAMS[{case!r}](ti, **SMALL[{case!r}])
 start, processor = time.perf_counter(), time.process_time()
 program.step()
 ti.sync()
 end = time.perf_counter()
-spans = imported - begin, opened - imported, end - start, time.process_time() - processor
+stages = imported - begin, opened - imported, start - made, end - start
+spans = *stages, sum(stages), time.process_time() - processor
 print(json.dumps([1e3 * span for span in spans]))
 """
 
@@ -101,7 +105,7 @@ def main() -> None:
             for label, rounds in found.items():
                 medians = [statistics.median(column) for column in zip(*rounds, strict=True)]
                 stages = "  ".join(f"{stage} {time:7.1f}" for stage, time in zip(STAGES, medians, strict=True))
-                spread = [row[2] for row in rounds]
+                spread = [row[3] for row in rounds]
                 print(
                     f"{arch:6} {case:8} {label:16} {stages}  first call {min(spread):.1f} to {max(spread):.1f}",
                     flush=True,

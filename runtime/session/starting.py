@@ -93,10 +93,10 @@ def init(
             wait()
 
 
-def _begin(arch: Arch | Sequence[Arch] | str | None, device: int | str | None) -> Callable[[], None] | None:
+def _begin(arch: Arch | Sequence[Arch] | str | None, device: int | str | None) -> Callable[[], object] | None:
     """Let the driver begin to open the device that `ti.init` will choose first, if that is easily seen.
 
-    Return what waits for the driver, which must not be left alone when the program ends.
+    Return what waits for a context of CUDA. A Vulkan device is waited for at its first use.
     """
     wanted = os.environ.get("SHADESMITH_ARCH") or os.environ.get("TI_ARCH") or arch
     first = wanted[0] if isinstance(wanted, list | tuple) and wanted else wanted
@@ -109,5 +109,4 @@ def _begin(arch: Arch | Sequence[Arch] | str | None, device: int | str | None) -
         return on_cuda.begin(on_cuda.gpu_number(os.environ) if device is None else device).wait
     if wanted in (vulkan, vulkan.name) and os.environ.get("TI_ENABLE_VULKAN") != "0":
         on_vulkan.begin(device)
-        return on_vulkan.wait
     return None

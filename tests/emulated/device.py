@@ -21,6 +21,7 @@ import numpy as np
 
 from shadesmith.runtime.devices.cuda import device as cuda
 from shadesmith.runtime.devices.cuda import task_graphs as cuda_task_graphs
+from shadesmith.runtime.devices.cuda.opening import Gpu
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
 from . import sparse
@@ -189,19 +190,14 @@ MEMORY: dict[int, Memory] = {}
 
 def cuda_runtime() -> SimpleNamespace:
     """Return what `CudaDevice` uses of CUDA's runtime."""
-    properties = {
-        "major": 9, "minor": 0, "name": b"emulated", "multiProcessorCount": MULTIPROCESSORS,
-        "maxThreadsPerMultiProcessor": RESIDENT_THREADS,
-    }  # fmt: skip
     functions = (
-        "driverGetVersion setDevice streamIsCapturing eventDestroy eventQuery eventRecord eventSynchronize "
+        "setDevice streamIsCapturing eventDestroy eventQuery eventRecord eventSynchronize "
         "streamWaitEvent streamSynchronize deviceSynchronize deviceSetLimit"
     )
     return SimpleNamespace(
         **dict.fromkeys(functions.split(), _nothing),
         CUDARuntimeError=EmulatedError,
         getDevice=lambda: 0,
-        getDeviceProperties=lambda index: properties,
         deviceGetLimit=lambda limit: 1 << 30,
         memsetAsync=_fill,
         memcpyAsync=_copy,
@@ -315,7 +311,8 @@ def open_device(
 ) -> EmulatedDevice:
     """Open the emulated GPU."""
     driver = SimpleNamespace(launchKernel=launch, CUDADriverError=EmulatedError, ctxGetCurrent=lambda: 1)
-    return EmulatedDevice(cuda_runtime(), driver, index, sources, store, task_graphs)
+    gpu = Gpu("emulated", "sm_90", MULTIPROCESSORS * RESIDENT_THREADS, "0")
+    return EmulatedDevice(cuda_runtime(), driver, index, gpu, sources, store, task_graphs)
 
 
 def install(optimised: bool = bool(os.environ.get("EMULATED_OPTIMISED"))) -> None:

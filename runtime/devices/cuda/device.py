@@ -33,14 +33,14 @@ from ..forks import HINT, inherited, note_use
 from ..stored_sources import store_sources
 from ..textures import TextureMemory, TextureSpec
 from .capabilities import PORTABLE
-from .driver_objects import MANY_RETURNED, Block, CudaEvent, LoadedCode, blocks_of, current_stream_of
+from .driver_objects import MANY_RETURNED, Block, CudaEvent, LoadedCode, blocks_of, current_stream_of, load_bindings
 from .fills import WORDS, fill_words
 from .graph import CudaGraph
 from .limited_waits import finish_within, refuse
 from .nvrtc import LINES, compile_cubin, warm_up
-from .opening import DRIVER, begin
+from .opening import DRIVER, Gpu, begin
 from .program import CudaProgram
-from .several_gpus import OPENED, activate, all_on_own_gpu, copy_between, list_devices, number_of
+from .several_gpus import OPENED, activate, all_on_own_gpu, copy_between, enter_gpu, list_devices
 from .streams import elapsed_ms, make_event, make_stream, on_stream, record_event, wait_event
 from .textures import CudaTexture, copy_in, copy_out, make_texture
 from .timer import CudaTimer
@@ -141,6 +141,7 @@ class CudaDevice:
         runtime: Any,
         driver: Any,
         index: int,
+        gpu: Gpu,
         sources: Path | None = None,
         store: Store | None = None,
         task_graphs: bool = True,
@@ -170,11 +171,7 @@ class CudaDevice:
         self._thread = threading.local()
         self._context: Callable[[], int] = driver.ctxGetCurrent
         self.copies_to_host = self.copies_to_device = 0
-        properties = self.runtime.getDeviceProperties(index)
-        self.arch = f"sm_{properties['major']}{properties['minor']}"
-        self.resident_threads = properties["multiProcessorCount"] * properties["maxThreadsPerMultiProcessor"]
-        self.title = properties["name"].decode()
-        self.driver = str(self.runtime.driverGetVersion())
+        self.title, self.arch, self.resident_threads, self.driver = gpu
         extra = (("device", self.title), ("arch", self.arch))
         self.capabilities = replace(PORTABLE, extra=extra)
 
@@ -571,24 +568,19 @@ def open_device(
     if prepares:
         opening.then(warm_up)
     try:
-        from cupy_backends.cuda.api import driver, runtime
+        driver, runtime = load_bindings()
     except ImportError as error:
         _require_driver()
         raise TaichiRuntimeError(
             f"arch=ti.cuda needs CuPy, which cannot be imported: {error}. {INSTALL_HINT}"
         ) from error
     try:
-        count = runtime.getDeviceCount()
-        number = number_of(index, count)
-        if number < 0:
-            shown = f"number {index}" if isinstance(index, int) else f"`{index}`"
-            raise TaichiRuntimeError(f"There is no GPU {shown}: the driver shows {count}.")
-        opening.wait()
-        before = runtime.getDevice()
-        runtime.setDevice(number)
-        runtime.free(0)  # creates the context, which loading a kernel needs
+        number, before, gpu = 0, 0, opening.gpu()
+        has_context = opening.wait()
+        if gpu is None or index != 0 or OPENED or not has_context:  # else threads enter the context at their first use
+            number, before, gpu = enter_gpu(runtime, index)
         is_second = bool(OPENED - {number})
-        device = CudaDevice(runtime, driver, number, sources, store, task_graphs)
+        device = CudaDevice(runtime, driver, number, gpu, sources, store, task_graphs)
         note_use("CUDA")
         if is_second:
             runtime.setDevice(before)

@@ -7,6 +7,7 @@ uses them.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Hashable
 from contextlib import suppress
@@ -19,6 +20,27 @@ ALIGNMENT = 512
 
 MANY_RETURNED = 64
 """Blocks that went back to the driver, each of which waits for the GPU: a program with more gets CuPy's pool."""
+
+
+def load_bindings() -> tuple[Any, Any]:
+    """Return CuPy's bindings of CUDA's driver and runtime. Raises: ImportError.
+
+    At their first call CuPy 13 and 14 look up all functions of the driver, and import all of `cupy` for each message
+    that one was found. Such messages are shown if CUPY_DEBUG_LIBRARY_LOAD=1; otherwise nothing is imported here.
+    """
+    from cupy_backends.cuda.api import driver, runtime
+
+    if os.environ.get("CUPY_DEBUG_LIBRARY_LOAD") != "1":
+        with suppress(ImportError):
+            from cupy_backends.cuda import _softlink
+
+            if hasattr(_softlink, "_log"):
+                _softlink._log = _ignore
+    return driver, runtime
+
+
+def _ignore(message: str) -> None:
+    """Show no message."""
 
 
 class Block:

@@ -1,7 +1,8 @@
 """Opens a GPU in another thread: the driver needs 0.2 to 0.3 s for it, in which Python can import what a program needs.
 
-In: the number of a GPU. Out: an opening that can be waited for. Only modules of Python's library are imported here, so
-that `ti.init` can begin before the rest of this package is imported. Failures are reported by the calls that follow.
+In: the number of a GPU. Out: what is known of it, after half of this time, and an opening that can be waited for. Only
+modules of Python's library are imported here, so that `ti.init` can begin before the rest of this package is imported.
+Failures are reported by the calls that follow.
 """
 
 from __future__ import annotations
@@ -11,8 +12,49 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
+
+
+NAME_BYTES = 256
+
+MULTIPROCESSORS, THREADS_OF_MULTIPROCESSOR, MAJOR, MINOR = 16, 39, 75, 76
+"""Attributes of the driver's `CUdevice_attribute`."""
+
+
+class Gpu(NamedTuple):
+    """What the driver knows of a GPU without a context. arch: "sm_90"; resident_threads: how many it runs at once."""
+
+    title: str
+    arch: str
+    resident_threads: int
+    driver: str
+
+
+def read_gpu(number: int) -> Gpu | None:
+    """Return what the driver, which has been started, knows of a GPU; None if it refuses to say it.
+
+    Each question takes a microsecond, and Python's lock is held: once released, another thread that imports may have
+    it for 5 ms.
+    """
+    driver = ctypes.PyDLL(DRIVER)
+    device, version, name = ctypes.c_int(), ctypes.c_int(), ctypes.create_string_buffer(NAME_BYTES)
+    codes = [
+        driver.cuDeviceGet(ctypes.byref(device), number),
+        driver.cuDriverGetVersion(ctypes.byref(version)),
+        driver.cuDeviceGetName(name, NAME_BYTES, device),
+    ]
+    values = []
+    for attribute in (MULTIPROCESSORS, THREADS_OF_MULTIPROCESSOR, MAJOR, MINOR):
+        value = ctypes.c_int()
+        codes.append(driver.cuDeviceGetAttribute(ctypes.byref(value), attribute, device))
+        values.append(value.value)
+    if any(codes):
+        return None
+    multiprocessors, threads, major, minor = values
+    title = name.value.decode(errors="replace")
+    return Gpu(title, f"sm_{major}{minor}", multiprocessors * threads, str(version.value))
 
 
 def gpu_number(environment: Mapping[str, str]) -> int:
@@ -26,21 +68,22 @@ class Opening:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self._arch = ""
+        self._gpu: Gpu | None = None
+        self._has_context = False
         self._is_known = threading.Event()
         self._thread = threading.Thread(target=self._run, name="the GPU's start", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
-        """Make the GPU's context, after its architecture is known."""
+        """Make the GPU's context, after it is known what it is."""
         try:
             driver = ctypes.CDLL(DRIVER)
-            device, context, major, minor = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int()
-            if driver.cuInit(0) == 0 and driver.cuDeviceGet(ctypes.byref(device), self.number) == 0:
-                if driver.cuDeviceComputeCapability(ctypes.byref(major), ctypes.byref(minor), device) == 0:
-                    self._arch = f"sm_{major.value}{minor.value}"
+            if driver.cuInit(0) == 0:
+                self._gpu = read_gpu(self.number)
                 self._is_known.set()
-                driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
+                device, context = ctypes.c_int(), ctypes.c_void_p()
+                if driver.cuDeviceGet(ctypes.byref(device), self.number) == 0:
+                    self._has_context = driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device) == 0
         except OSError:  # there is no driver
             pass
         finally:
@@ -50,16 +93,22 @@ class Opening:
         """Call `act` with the architecture, "sm_90", in another thread as soon as it is known, if it ever is."""
 
         def wait() -> None:
-            self._is_known.wait()
-            if self._arch:
+            gpu = self.gpu()
+            if gpu is not None:
                 with contextlib.suppress(RuntimeError):  # at the end of the program no thread can be started
-                    act(self._arch)
+                    act(gpu.arch)
 
         threading.Thread(target=wait, name="after the GPU's start", daemon=True).start()
 
-    def wait(self) -> None:
-        """Wait for the GPU."""
+    def gpu(self) -> Gpu | None:
+        """Return what is known of the GPU, once the driver has been started; None if there is none."""
+        self._is_known.wait()
+        return self._gpu
+
+    def wait(self) -> bool:
+        """Wait for the GPU; return whether it has a context."""
         self._thread.join()
+        return self._has_context
 
 
 _openings: dict[int, Opening] = {}

@@ -12,8 +12,9 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
+from ....transpiler.errors import TaichiRuntimeError
 from .driver_objects import CudaEvent
-from .opening import DRIVER
+from .opening import DRIVER, NAME_BYTES, Gpu, read_gpu
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,8 +23,6 @@ OPENED: set[int] = set()
 
 PEERS: dict[tuple[int, int], bool] = {}
 """Whether a GPU reads the memory of another directly, by (reader, owner)."""
-
-NAME_BYTES = 256
 
 
 def on_own_gpu(method: F) -> F:
@@ -136,9 +135,24 @@ def list_devices() -> list[tuple[str, int | None]]:
     return found
 
 
-def number_of(index: int | str, count: int) -> int:
-    """Return the number of a GPU given by its number or part of its name; -1 if there is none."""
+def enter_gpu(runtime: Any, index: int | str) -> tuple[int, int, Gpu]:
+    """Make a GPU the thread's current one; return its number, the one before, and what it is."""
+    number, before = _number_of(index, runtime.getDeviceCount()), runtime.getDevice()
+    runtime.setDevice(number)
+    runtime.free(0)  # creates the context, which loading a kernel needs
+    gpu = read_gpu(number)
+    assert gpu is not None
+    return number, before, gpu
+
+
+def _number_of(index: int | str, count: int) -> int:
+    """Return the number of a GPU given by that or part of its name. Raises: TaichiRuntimeError if it is missing."""
     if isinstance(index, int):
-        return index if index < count else -1
-    names = [name.lower() for name, _ in list_devices()]
-    return next((number for number, name in enumerate(names) if index.lower() in name), -1)
+        numbers = [index] if index < count else []
+    else:
+        names = enumerate(name.lower() for name, _ in list_devices())
+        numbers = [number for number, name in names if index.lower() in name]
+    if not numbers:
+        shown = f"number {index}" if isinstance(index, int) else f"`{index}`"
+        raise TaichiRuntimeError(f"There is no GPU {shown}: the driver shows {count}.")
+    return numbers[0]

@@ -1,6 +1,7 @@
 """The Vulkan device: opens a driver and implements the protocol of `device.py` by instance, memory, programs and queue.
 
-`open_device` loads the Vulkan loader and the driver; the import does not.
+`open_device` loads the Vulkan loader and the driver; the import does not. A device whose driver is still at work in
+another thread (`opening`) waits for it at its first use: an H200's needs 70 ms after its name and features are known.
 """
 
 from __future__ import annotations
@@ -8,16 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.errors import TaichiRuntimeError
 from ...loading import loader
+from ...locks import new_lock
 from ...store.compiler_files import find_program
 from ...store.store import Store
 from ..device import Allocation, Launch
-from ..forks import HINT, inherited, note_use
+from ..forks import HINT, REASON, inherited, note_use
 from ..textures import TextureMemory, TextureSpec
 from ..timer import Timer
 from .capabilities import read_capabilities
@@ -30,7 +33,6 @@ from .instance import (
     Api,
     Instance,
     choose_adapter,
-    create_device,
     layer_names,
     load_api,
     resident_instance,
@@ -38,8 +40,9 @@ from .instance import (
 )
 from .labels import Labels
 from .memory import Memory, VulkanAllocation, local_bytes
+from .opening import forget, is_being_opened, logical_device
 from .program import Builder, VulkanProgram
-from .queue import Queue
+from .queue import CLOSED, Queue
 from .recording import VulkanRecording
 from .timer import make_timer
 
@@ -60,6 +63,16 @@ _faults: Callable[[], _FaultsModule] = loader(".lavapipe.faults", __package__)
 _limits: Callable[[], _LimitsModule] = loader(".lavapipe.limits", __package__)
 
 DRIVER_FOLDERS = ("/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d")
+
+
+class _Parts(NamedTuple):
+    """What a device works with. handle: the logical device."""
+
+    handle: Any
+    queue: Queue
+    memory: Memory
+    images: Images
+    builder: Builder
 
 
 class VulkanDevice:
@@ -85,8 +98,9 @@ class VulkanDevice:
         store: Store | None = None,
         optimize: bool = False,
         task_graphs: bool = True,
+        opens_later: bool = False,
     ) -> None:
-        self._optimize = optimize
+        """opens_later: at the first use, since a thread is opening it; see `opening`."""
         self._api, self._instance = api, instance
         self.store = store
         self.adapter = adapter
@@ -95,54 +109,92 @@ class VulkanDevice:
         self.capabilities = read_capabilities(adapter)
         self._is_closed = False
         self.copies_to_host = self.copies_to_device = 0
+        self._force_staging, self._sources, self._task_graphs = force_staging, sources, task_graphs
+        self._process, self._opening = os.getpid(), new_lock()
+        self._made: _Parts | None = None
         self._closing = ExitStack()
         self._closing.callback(instance.close)
-        try:
-            self._open(force_staging, sources)
-            self._queue.repeats = task_graphs and not self._instance.names  # which are for each command
-        except BaseException:
-            self._closing.close()
-            raise
-
-    def _open(self, force_staging: bool, sources: Path | None) -> None:
-        """Make the parts, and register how to destroy each, in reverse order."""
-        api, adapter = self._api, self.adapter
-        self._handle, queue = create_device(api, adapter)
-        self._closing.callback(lambda: api.lib.vkDestroyDevice(self._handle, api.ffi.NULL))
-        self._queue = Queue(api, adapter, self._handle, queue)
-        self._closing.callback(self._queue.close)
-        self._memory = Memory(api, adapter, self._handle, self._queue, force_staging)
-        self._closing.callback(self._memory.close)
-        self._images = Images(api, adapter, self._handle, self._queue, self._memory)
-        self._closing.callback(self._images.close)
         flags = _debug_flags(adapter) if sources else ()
-        glslang = Glslang(validate=self._instance.validation, flags=flags, optimize=self._optimize)
-        self._closing.callback(glslang.close)
-        self._glslang = glslang
-        labels = Labels(api, self._instance.handle, self._handle) if self._instance.names else None
-        limits = self._loop_limits() if adapter.is_llvmpipe else None
-        sets = self._images.sets
-        self._builder = Builder(
-            api, adapter, self._handle, self._queue, self._memory, glslang, sets, labels, sources, limits
+        self._glslang = Glslang(validate=instance.validation, flags=flags, optimize=optimize)
+        self._closing.callback(self._glslang.close)
+        if not opens_later:
+            try:
+                self._open()
+            except BaseException:
+                self._closing.close()
+                raise
+
+    def _open(self) -> _Parts:
+        """Return the parts, made now if this is the first use. Raises: TaichiRuntimeError if the driver refuses."""
+        with self._opening:
+            if self._made is None:
+                if self._is_closed:
+                    raise TaichiRuntimeError(CLOSED)
+                if os.getpid() != self._process:
+                    raise TaichiRuntimeError(REASON.format(api="Vulkan"), HINT)
+                self._made = self._make()
+            return self._made
+
+    def _make(self) -> _Parts:
+        """Make the parts, and register how to destroy each, in reverse order."""
+        api, adapter, closing = self._api, self.adapter, self._closing
+        handle, raw_queue = logical_device(api, adapter)
+        closing.callback(lambda: api.lib.vkDestroyDevice(handle, api.ffi.NULL))
+        queue = Queue(api, adapter, handle, raw_queue)
+        closing.callback(queue.close)
+        queue.repeats = self._task_graphs and not self._instance.names  # which are for each command
+        memory = Memory(api, adapter, handle, queue, self._force_staging)
+        closing.callback(memory.close)
+        images = Images(api, adapter, handle, queue, memory)
+        closing.callback(images.close)
+        labels = Labels(api, self._instance.handle, handle) if self._instance.names else None
+        limits = self._loop_limits(handle, queue, memory) if adapter.is_llvmpipe else None
+        builder = Builder(
+            api, adapter, handle, queue, memory, self._glslang, images.sets, labels, self._sources, limits
         )
-        self._closing.callback(self._builder.close)
-        self.host_memory = self._memory.addresses_are_host_pointers()
+        closing.callback(builder.close)
+        return _Parts(handle, queue, memory, images, builder)
+
+    @cached_property
+    def _handle(self) -> Any:
+        return self._open().handle
+
+    @cached_property
+    def _queue(self) -> Queue:
+        return self._open().queue
+
+    @cached_property
+    def _memory(self) -> Memory:
+        return self._open().memory
+
+    @cached_property
+    def _images(self) -> Images:
+        return self._open().images
+
+    @cached_property
+    def _builder(self) -> Builder:
+        return self._open().builder
+
+    @cached_property
+    def host_memory(self) -> bool:
+        """Whether the host reads and writes the memory directly."""
+        return self._memory.addresses_are_host_pointers()
 
     def prepare_compiler(self) -> None:
         """Start the compiler while Python makes a source for it."""
         self._glslang.prepare()
 
-    def _loop_limits(self) -> LoopLimits:
+    def _loop_limits(self, handle: Any, queue: Queue, memory: Memory) -> LoopLimits:
         faults = _faults().ShaderFaults(self.store)
-        limits = _limits().LoopLimits(self._api, self._handle, faults.prepare)
+        limits = _limits().LoopLimits(self._api, handle, faults.prepare)
         self._closing.callback(limits.close)
-        limits.open(self._memory)
+        limits.open(memory)
 
         def check() -> None:
-            faults.check(tuple(reversed(self._queue.recent)))
+            faults.check(tuple(reversed(queue.recent)))
             limits.check()
 
-        self._queue.check = check
+        queue.check = check
         return limits
 
     def allocate(self, size_bytes: int, lazily: bool = False) -> VulkanAllocation:
@@ -273,7 +325,14 @@ class VulkanDevice:
 
     def close(self) -> None:
         """Free everything; the device cannot be used afterwards. A forked child leaves its parent's device alone."""
-        if self._is_closed or not self._queue.is_owned:
+        if self._is_closed or os.getpid() != self._process:
+            return
+        with self._opening:
+            if self._made is None:
+                self._is_closed = True
+        if self._made is None:
+            forget()
+            self._closing.close()
             return
         if self._memory.leases:
             self._queue.synchronize()
@@ -309,6 +368,7 @@ def open_device(
     store: Store | None = None,
     optimize: bool = False,
     task_graphs: bool = True,
+    opens_later: bool = False,
 ) -> VulkanDevice:
     """Open a Vulkan device: discrete before integrated before software, unless one is named.
 
@@ -320,6 +380,7 @@ def open_device(
     store: caches compiled kernels.
     optimize: run spirv-opt.
     task_graphs: whether launches that repeat are recorded for later ones (`repeats.py`).
+    opens_later: if a thread is opening the device, do not wait for it; see `VulkanDevice`.
     Raises: TaichiRuntimeError naming what is missing and how to install it.
     """
     resident = None
@@ -337,8 +398,9 @@ def open_device(
     except BaseException:
         instance.close()
         raise
+    opens_later = opens_later and instance.is_borrowed and is_being_opened(adapter)
     try:
-        device = VulkanDevice(api, instance, adapter, force_staging, sources, store, optimize, task_graphs)
+        device = VulkanDevice(api, instance, adapter, force_staging, sources, store, optimize, task_graphs, opens_later)
     except TaichiRuntimeError as error:
         reason = inherited("Vulkan")
         if reason is None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -210,13 +209,14 @@ class Instance:
 
     messages: warnings and errors of the validation layer so far.
     names: objects and commands get names that tools show.
+    is_borrowed: it is the process's, which stays open.
     """
 
     def __init__(self, api: Api, validation: bool, names: bool = False) -> None:
         self.api = api
         self.messages: list[str] = []
         self.validation = validation and self._has_layer()
-        self._is_borrowed = False
+        self.is_borrowed = False
         self._adapters: list[Adapter] | None = None
         self._messenger: Any = None
         self._callback: Any = None
@@ -295,13 +295,13 @@ class Instance:
     def borrowed(self) -> Instance:
         """Return the same instance for a user whose `close` leaves it open."""
         found = copy(self)
-        found._is_borrowed = True
+        found.is_borrowed = True
         found.messages = []
         return found
 
     def close(self) -> None:
         """Destroy the instance. All devices made from it must be gone."""
-        if self._is_borrowed:
+        if self.is_borrowed:
             return
         if self._messenger is not None:
             destroy = self.api.function(self.handle, "vkDestroyDebugUtilsMessengerEXT")
@@ -533,35 +533,8 @@ def _lacking(adapter: Adapter) -> str:
     return f", which lacks {', '.join(lacks)}{renderdoc}" if lacks else ""
 
 
-_early: list[tuple[int, Api, Adapter, tuple[Any, Any]]] = []
-"""A logical device that nobody uses yet, after the process that has made it."""
-
-
-def make_early(preference: int | str | None) -> None:
-    """Make the process's instance, and the device that a session with this preference will use; see `opening`.
-
-    Python may run while the drivers work. An error is left to the session, which tries again.
-    """
-    with suppress(Exception):
-        api = load_api()
-        instance = resident_instance(api)
-        if instance is not None:
-            adapter = choose_adapter(instance.adapters(), preference, allow_software=True)
-            _early.append((os.getpid(), api, adapter, _create_device(api, adapter)))
-
-
 def create_device(api: Api, adapter: Adapter) -> tuple[Any, Any]:
-    """Return a logical device with every feature of `FEATURES` that is present, and its queue."""
-    while _early:
-        process, of_api, of_adapter, made = _early.pop()
-        if process == os.getpid() and of_api is api and of_adapter.handle == adapter.handle:
-            return made
-        if process == os.getpid():
-            of_api.lib.vkDestroyDevice(made[0], of_api.ffi.NULL)
-    return _create_device(api, adapter)
-
-
-def _create_device(api: Api, adapter: Adapter) -> tuple[Any, Any]:
+    """Return a new logical device with every feature of `FEATURES` that is present, and its queue."""
     ffi = api.ffi
     queue = api.new(
         "VkDeviceQueueCreateInfo",

@@ -44,6 +44,7 @@ SPIN_SECONDS = 2e-3
 
 A software driver needs the processor itself."""
 RECENT = 8
+CLOSED = "the Vulkan device was closed; arrays and kernels made on it cannot be used"
 
 VK_TIMEOUT = 2
 VK_ERROR_DEVICE_LOST = -4
@@ -520,7 +521,7 @@ class Queue:
         finally:
             self.api.lib.vkDeviceWaitIdle(self.device)  # required before anything is destroyed; returns at once if lost
             self.owner = -1
-            self._refusal = "the Vulkan device was closed; arrays and kernels made on it cannot be used"
+            self._refusal = CLOSED
 
     def close(self) -> None:
         """Run the deferred actions and destroy the queue's objects."""

@@ -9,7 +9,7 @@ from ...config import Config
 from ...devices.opening import binaries_for, sources_for
 from ...devices.target_tools import TargetTools
 from ...devices.vulkan.capabilities import PORTABLE
-from ...devices.vulkan.opening import begin, wait
+from ...devices.vulkan.opening import begin, wait_for_choice
 from ...loading import loader
 from ..preloading import preload
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
             store: Store | None = None,
             optimize: bool = False,
             task_graphs: bool = True,
+            opens_later: bool = False,
         ) -> Device: ...
 
         def list_devices(self) -> list[tuple[str, int | None]]: ...
@@ -51,7 +52,7 @@ def _open(config: Config, allow_software: bool, chosen: int | str | None = None)
     begin(chosen)
     preload(config)
     device = _device()
-    wait()
+    wait_for_choice()
     return device.open_device(
         chosen,
         allow_software=allow_software,
@@ -59,6 +60,7 @@ def _open(config: Config, allow_software: bool, chosen: int | str | None = None)
         store=binaries_for(config),
         optimize=config.spirv_opt,
         task_graphs=config.task_graphs,
+        opens_later=allow_software,  # it is the only one that is wanted, so that another one need not be tried
     )
 
 

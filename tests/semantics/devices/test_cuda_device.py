@@ -6,6 +6,7 @@ import struct
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -180,3 +181,27 @@ def test_a_stray_write_names_the_kernel_and_debug():
     """)
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
     assert result.returncode == 0, result.stderr
+
+
+def test_a_program_does_not_import_cupy(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("""
+import sys
+import shadesmith as ti
+
+ti.init(arch=ti.cuda, enable_fallback=False, log_level="error")
+x = ti.field(ti.f32, 8)
+x.fill(2.0)
+
+
+@ti.kernel
+def add():
+    for i in x:
+        x[i] += i
+
+
+add()
+print(float(x.to_numpy().sum()), "cupy" in sys.modules)
+""")
+    result = subprocess.run([sys.executable, program], capture_output=True, text=True, check=True)
+    assert result.stdout == "44.0 False\n"

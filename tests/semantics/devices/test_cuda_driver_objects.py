@@ -112,3 +112,27 @@ def test_a_fault_while_something_ends_is_no_error() -> None:
     event = CudaEvent(SimpleNamespace(eventDisableTiming=2, eventCreateWithFlags=lambda flags: 1, eventDestroy=fail))
     del event
     driver_objects._unload(SimpleNamespace(moduleUnload=fail), 1, lambda: None)
+
+
+@pytest.mark.parametrize("shows", [False, True])
+def test_the_bindings_do_not_import_all_of_cupy_for_messages(monkeypatch: pytest.MonkeyPatch, shows: bool) -> None:
+    def log(text: str) -> None:
+        import cupy  # noqa: F401
+
+    softlink = SimpleNamespace(_log=log)
+    modules = {
+        "cupy_backends": SimpleNamespace(__path__=[]),
+        "cupy_backends.cuda": SimpleNamespace(__path__=[], _softlink=softlink),
+        "cupy_backends.cuda.api": SimpleNamespace(driver="driver", runtime="runtime"),
+        "cupy_backends.cuda._softlink": softlink,
+        "cupy": None,
+    }
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setenv("CUPY_DEBUG_LIBRARY_LOAD", str(int(shows)))
+    assert driver_objects.load_bindings() == ("driver", "runtime")
+    if shows:
+        with pytest.raises(ImportError):
+            softlink._log("found")
+    else:
+        softlink._log("found")

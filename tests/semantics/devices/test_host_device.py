@@ -239,7 +239,7 @@ def test_without_openmp_a_kernel_runs_on_one_core(device, tmp_path, monkeypatch)
     assert run(device, replace(make_module(), options={"fast_math": False}), [3.0])[0] == 6.0
 
 
-def test_a_loop_in_which_gcc_crashes_is_compiled_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loop_in_which_gcc_crashes_is_compiled_once_more(own_cache: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """gcc 12 ends with an internal error where it vectorizes some loops."""
     ti.init(arch=ti.cpu, offline_cache=False, log_level=ti.ERROR)
     process = compiler.compiler_process()
