@@ -85,6 +85,7 @@ def read_capabilities(adapter: Adapter) -> Capabilities:
         shared_atomics=frozenset(shared),
         subgroup_size=adapter.subgroup_size,
         subgroup_features=adapter.subgroup_features,
+        leaves_known_counts=adapter.is_nvidia,
         miscompiles_integers=adapter.is_nvidia,
         skips_roundings=adapter.is_nvidia,
         extra=(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -314,3 +316,145 @@ def test_a_vector_made_of_a_shorter_one_names_it() -> None:
     for own in ("u(i).x, u(i).y, 1.0, u(i).z", "u(i).y, u(i).x, u(i).z, 3.0"):
         assert f"v(i) = vec4({own});" in source, own
     assert "w(i).x" in source and "2.0);" in source
+
+
+Body = ti.types.struct(pos=ti.math.ivec3, spin=ti.types.struct(axis=ti.math.ivec2, speed=ti.i32), acc=ti.math.ivec3)
+Bodies = ti.types.ndarray(Body, 1)
+
+
+@ti.kernel
+def attract(bodies: Bodies, m: ti.i32, near: ti.i32):
+    for i in bodies:
+        a = ti.math.ivec3(0)
+        for j in range(m):
+            d = bodies[j].pos - bodies[i].pos
+            if d.dot(d) < near:
+                a += d * bodies[j].spin.speed
+                a.x += bodies[j].spin.axis[1]
+        bodies[i].acc = a
+
+
+def accelerations(pos: np.ndarray, axis: np.ndarray, speed: np.ndarray, m: int, near: int) -> np.ndarray:
+    d = pos[None, :m] - pos[:, None]
+    is_near = (d * d).sum(2) < near
+    found = (np.where(is_near[:, :, None], d, 0) * speed[None, :m, None]).sum(1)
+    found[:, 0] += np.where(is_near, axis[None, :m, 1], 0).sum(1)
+    return found
+
+
+def random_bodies(bodies, n: int):
+    rng = np.random.default_rng(n)
+    members = {"pos": rng.integers(-4, 5, (n, 3)), "axis": rng.integers(-9, 9, (n, 2)), "speed": rng.integers(-9, 9, n)}
+    members = {name: values.astype(np.int32) for name, values in members.items()}
+    spin = {"axis": members["axis"], "speed": members["speed"]}
+    bodies.from_numpy({"pos": members["pos"], "spin": spin, "acc": np.zeros((n, 3), np.int32)})
+    return members
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (100, 100), (130, 129), (300, 0), (700, 600)])
+def test_members_of_structs(target: str, n: int, m: int) -> None:
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    bodies = Body.field(shape=n)
+
+    @ti.kernel
+    def of_field(m: ti.i32, near: ti.i32):
+        for i in bodies:
+            a = ti.math.ivec3(0)
+            for j in range(m):
+                d = bodies[j].pos - bodies[i].pos
+                if d.dot(d) < near:
+                    a += d * bodies[j].spin.speed
+                    a.x += bodies[j].spin.axis[1]
+            bodies[i].acc = a
+
+    members = random_bodies(bodies, n)
+    of_field(m, 30)
+    assert np.array_equal(bodies.acc.to_numpy(), accelerations(*members.values(), m, 30))
+    source = of_field.source(m, 30, arch=ti.cuda)
+    for tile in ("ivec3 bodies_pos_tile", "ivec2 bodies_spin_axis_tile", "int bodies_spin_speed_tile"):
+        assert f"__shared__ {tile}[BLOCK];" in source
+    assert "memoryBarrierBuffer" not in of_field.source(m, 30, arch=ti.vulkan)
+
+
+def test_members_of_an_ndarray_of_structs(target: str) -> None:
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    bodies = ti.ndarray(Body, 200)
+    members = random_bodies(bodies, 200)
+    attract(bodies, 150, 40)
+    assert np.array_equal(bodies.to_numpy()["acc"], accelerations(*members.values(), 150, 40))
+    assert "__shared__ ivec3 bodies_pos_tile[BLOCK];" in attract.source(bodies, 150, 40, arch=ti.cuda)
+
+
+@pytest.mark.parametrize("written", ["pos", "pos.x", "spin", "spin.speed", "all"])
+def test_what_the_task_writes_of_a_struct_is_not_staged(written: str) -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    bodies = Body.field(shape=1024)
+
+    @ti.kernel
+    def step():
+        for i in bodies:
+            s = ti.math.ivec3(0)
+            for j in range(1024):
+                s += bodies[j].pos * bodies[j].spin.speed
+            q = bodies[0]
+            if ti.static(written == "pos"):
+                bodies[i].pos = q.pos
+            elif ti.static(written == "pos.x"):
+                bodies[i].pos.x = q.pos.y
+            elif ti.static(written == "spin"):
+                bodies[i].spin = q.spin
+            elif ti.static(written == "spin.speed"):
+                bodies[i].spin.speed = 1
+            else:
+                bodies[i] = q
+            bodies[i].acc = s
+
+    assert "_tile[" not in step.source(arch=ti.cuda)
+
+
+def test_a_whole_struct_is_not_staged() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    bodies, out = Body.field(shape=1024), Body.field(shape=1024)
+
+    @ti.kernel
+    def copy():
+        for i in out:
+            s = bodies[0]
+            for j in range(1024):
+                b = bodies[j]
+                if b.spin.speed > i:
+                    s = b
+            out[i] = s
+
+    assert "_tile[" not in copy.source(arch=ti.cuda)
+
+
+def test_a_driver_that_unrolls_no_loops_with_branches_gets_a_hint(target: str) -> None:
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    device = ti.Session.current().device
+    device.capabilities = replace(device.capabilities, leaves_known_counts=True)
+    x, out = ti.field(ti.i32, 1024), ti.field(ti.i32, 256)
+
+    @ti.kernel
+    def near(least: ti.i32):
+        for i in out:
+            s = 0
+            for j in range(1024):
+                if x[j] > least:
+                    s += x[j]
+            out[i] = s
+
+    @ti.kernel
+    def all_of():
+        for i in out:
+            s = 0
+            for j in range(1024):
+                s += x[j] * i
+            out[i] = s
+
+    x.from_numpy(np.arange(1024, dtype=np.int32))
+    near(1000)
+    assert out.to_numpy().tolist() == [sum(range(1001, 1024))] * 256
+    if target == "vulkan":
+        assert "[[unroll]] for (int j = 0; j < BLOCK; j++) {" in near.source(1)
+        assert "[[unroll]]" not in all_of.source()

@@ -111,13 +111,28 @@ class BlockForm:
 def block_form(task: Task, size: str, as_loops: bool, is_full: bool) -> BlockForm:
     """Return the form of a task."""
     form = BlockForm(task, size, as_loops, is_full)
-    accesses = [(s, base_pointer(s.pointer)) for s in reachable(task.body) if isinstance(s, ACCESSES)]
-    arrays = [(s, base) for s, base in accesses if isinstance(base, GlobalPtr) and not base.array.is_shared]
-    written = {base.array for s, base in arrays if isinstance(s, (GlobalStore, AtomicOp))}
-    read = {base.array for s, base in arrays if isinstance(s, (GlobalLoad, AtomicOp))}
-    form.orders_buffers = bool(written & read & {base.array for _, base in arrays if not _is_own(base, task)})
+    form.orders_buffers = _exchange(task)
     form.has_barrier = any(waits(s, scope) for s in walk(task.body) for scope in ("block", "subgroup"))
     return form
+
+
+def _exchange(task: Task) -> bool:
+    """Return whether threads may exchange values through an array, or through a member if structs are never whole."""
+    found = [(s, base, member) for s in reachable(task.body) if isinstance(s, ACCESSES) for base, member in _place(s)]
+    whole = {base.array for _, base, member in found if not member}
+    places = [(s, base, (base.array, "" if base.array in whole else member)) for s, base, member in found]
+    written = {place for s, _, place in places if isinstance(s, (GlobalStore, AtomicOp))}
+    read = {place for s, _, place in places if isinstance(s, (GlobalLoad, AtomicOp))}
+    return bool(written & read & {place for _, base, place in places if not _is_own(base, task)})
+
+
+def _place(access: GlobalLoad | GlobalStore | AtomicOp) -> list[tuple[GlobalPtr, str]]:
+    """Return the element of an array that a statement accesses, with its member, "" for all of it; else []."""
+    pointer, member = access.pointer, ""
+    while isinstance(pointer, (MatrixPtr, StructPtr)):
+        member = pointer.member if isinstance(pointer, StructPtr) else member
+        pointer = pointer.origin
+    return [(pointer, member)] if isinstance(pointer, GlobalPtr) and not pointer.array.is_shared else []
 
 
 def _is_own(pointer: GlobalPtr, task: Task) -> bool:
