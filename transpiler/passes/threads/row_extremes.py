@@ -20,7 +20,7 @@ thread finds it among its own iterations, and the same rule holds between these:
   less than all of the row.
 - A NaN takes no place, and where s starts as one nothing takes its place, in the plain loop as in each thread.
 
-A variable that is assigned the index decides by itself. Otherwise each thread counts in one of our own, `found_at`.
+A variable that is assigned the index decides between equal elements. Where there is none, `found_at` has the index.
 
 An iteration may assign s in a thread, which it would not in the plain loop. So the branch may do nothing else than
 assign variables, and it loads only what its condition has loaded, or what certainly is in an array.
