@@ -158,7 +158,8 @@ class Choices:
         for name in names:
             value = self.value(leaves, kind)
             change = self.one(f"{name} += {value}", f"{name} -= {value}", f"{name} = ti.max({name}, {value})",
-                              f"{name} = ti.min({value}, {name})", f"{name} = {name} + {value}")  # fmt: skip
+                              f"{name} = ti.min({value}, {name})", f"{name} = {name} + {value}",
+                              f"if {value} {self.one('<', '>')} {name}: {name} = {value}")  # fmt: skip
             inner += (
                 [f"if {self.one('a[k] > b[k]', 'k % 3 != 0', 'columns[k] < 5')}:", f"    {change}"]
                 if self.one(0, 0, 1)

@@ -279,7 +279,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         block_local,  # after `reduce_atomics`: an entry with reductions has no barriers in its iterations
         register_tiles,  # after these: an entry with reductions has no barriers in its iterations
         block_tiles,  # after these: an entry with reductions or copies has no barriers in its iterations
-        shared_rows,  # after `block_tiles`: it adds no loop, and a row of a tile is none
+        shared_rows,  # after `block_tiles`: a row of a tile is none, and what it adds are loops over few steps
         shared_columns,  # likewise; after `shared_rows`, which makes loops over rows
         transposed_tiles,  # after these, whose loops have an order or share rows
         peel_borders,  # after these, which leave attributes at the loops that stay whole

@@ -23,6 +23,8 @@ a softmax does (the greatest element, the sum, the quotients): a thread stores a
 them. 8,192 rows of 1,024 floats took an H200 .344 ms, .034 with 32 threads a row. If a stored ndarray may overlap
 another one, a launch chooses a task in which a thread has a row of its own.
 
+A loop may also find where the least or greatest element is, bit by bit as a plain loop does (`row_extremes`).
+
 A loop over all elements that adds to one element a row, `s[i] += a[i, k]`, becomes one over the rows (`rows_of_sums`).
 
 The order of a sum differs from Python's, so sums of floats need `fast_math`.
@@ -30,7 +32,7 @@ The order of a sum differs from Python's, so sums of floats need `fast_math`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
 from math import prod
 
@@ -70,6 +72,7 @@ from ..tiles.block_tiles import may_synchronize
 from ..tiles.tiled_loops import add_axis
 from .overlap_loads import is_field_in_order
 from .own_stores import own_stores
+from .row_extremes import add_exchange, add_places, extremes, stores_of
 from .rows_of_sums import make_rows
 
 LANES = 4
@@ -79,6 +82,7 @@ LANES_OF_UNKNOWN, MOST_LANES = 8, 32
 FEWEST = 4
 """Elements of a thread that are worth sharing a row."""
 WORDS = {4: "four", 8: "eight"}
+FOUND = "the threads of a row compare what they have found (shared_rows)"
 JOINED = {"add": "add", "sub": "add", "min": "min", "max": "max"}
 """Operations of accumulators, and what joins those of the threads."""
 
@@ -107,7 +111,7 @@ def _divide(kernel: Kernel, task: Task, most: int, context: PassContext) -> bool
     rows = rows_of(task)
     lanes = 0 if task.loop is None else min((_lanes_of(row, task.loop, most) for row in rows), default=0)
     apart = own_stores(task, rows) if lanes else None
-    if apart is None or any(accumulators(row, context.options.fast_math) is None for row in rows):
+    if apart is None or any(_joined(row, context) is None for row in rows):
         return False
     assert task.loop is not None
     end, own, conditions = rows[0].ends[0], lanes, list[Condition](apart)
@@ -240,16 +244,23 @@ def _depends(value: Statement, loop: RangeFor) -> bool:
     return is_index_of(value, loop) or any(_depends(operand, loop) for operand in operands(value))
 
 
-def accumulators(row: RangeFor, fast_math: bool) -> dict[Alloca, str] | None:
+def _joined(row: RangeFor, context: PassContext) -> dict[Alloca, str] | None:
+    """Return the accumulators of a loop, which may also find extremes."""
+    return accumulators(row, context.options.fast_math, stores_of(extremes(row)))
+
+
+def accumulators(
+    row: RangeFor, fast_math: bool, known: Collection[Statement] = frozenset()
+) -> dict[Alloca, str] | None:
     """Return the variables that a loop only adds to or takes the least or greatest of; None if it does anything else
-    than that and storing elements."""
+    than that and storing elements. known: stores of other kinds that threads may share."""
     inside = {s for s in walk(row.body) if isinstance(s, Alloca)}
     found: dict[Alloca, str] = {}
     own_loads: set[Statement] = set()
     for statement in walk(row.body):
         if isinstance(statement, LocalStore):
             variable = statement.pointer
-            if base_pointer(variable) in inside:
+            if base_pointer(variable) in inside or statement in known:
                 continue
             op = _joining(statement, fast_math)
             if not isinstance(variable, Alloca) or op is None or found.setdefault(variable, op) != op:
@@ -280,7 +291,7 @@ def _joining(store: LocalStore, fast_math: bool) -> str | None:
 def _share(task: Task, lanes: int, context: PassContext) -> None:
     """Give each iteration of a task several threads."""
     loop, body, rows = task.loop, task.body.statements, rows_of(task)
-    joined_of = {row: accumulators(row, context.options.fast_math) or {} for row in rows}
+    joined_of, found_of = {row: _joined(row, context) or {} for row in rows}, {row: extremes(row) for row in rows}
     assert loop is not None
     add_axis(task, {}, lanes, "lane")
     first, last = body.index(rows[0]), body.index(rows[-1])
@@ -292,11 +303,17 @@ def _share(task: Task, lanes: int, context: PassContext) -> None:
     for statement in body[first : last + 1]:
         builder.location = statement.location
         if isinstance(statement, RangeFor):
+            places = add_places(builder, statement, found_of[statement])
             _add_row(builder, statement, lane, lanes, joined_of[statement])
+            if places:
+                steps = add_exchange(builder, lanes, places)
+                if context.options.why_comments:
+                    steps.remarks = (Remark(FOUND, "above", steps.location),)
         else:
             builder.add(statement)
     if body[last + 1 :]:
-        joined = max((body.index(row) + 1 for row in rows if joined_of[row]), default=0)  # all have come so far there
+        together = [row for row in rows if joined_of[row] or found_of[row]]
+        joined = max((body.index(row) + 1 for row in together), default=0)  # all have come so far there
         if writes_what_is_read(Block(body[last + 1 :]), Block(body[joined : last + 1])):
             builder.add(Barrier("subgroup"))
         builder.add(If(builder.op("eq", lane, builder.const(0)))).then.statements += body[last + 1 :]
