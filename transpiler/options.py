@@ -171,6 +171,11 @@ class Capabilities:
         return self.target == "cuda"
 
     @property
+    def separates_threads(self) -> bool:
+        """Whether its compiler copies what follows a loop for the places where threads leave it, as NVRTC does."""
+        return self.target == "cuda"
+
+    @property
     def has_wide_indices(self) -> bool:
         """Whether all numbers of elements of several axes have 64 bits, as `Language.has_wide_indices` says."""
         return self.target == "c"

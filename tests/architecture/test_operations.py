@@ -34,7 +34,7 @@ ROOT = Path(ti.__file__).parent
 
 NO_INTERVAL = """
 pow pow_overflows sum_overflows dot_overflows cross_overflows matmul_overflows outer_product_overflows dot cross matmul
-outer_product transpose sum
+outer_product transpose sum rejoined
 """.split()
 """`ranges` has no interval of their integer results: tensors, and powers, which mostly wrap."""
 

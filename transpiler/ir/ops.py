@@ -425,6 +425,7 @@ OPS: dict[str, Op] = {
         Op("logical_and", 2, _logical, np.logical_and, "and", commutative=True),
         Op("logical_or", 2, _logical, np.logical_or, "or", commutative=True),
         Op("logical_not", 1, _logical, np.logical_not, "not"),
+        Op("rejoined", 1, _logical, lambda a: a),
         Op("neg", 1, _arithmetic, lambda a: -a, "-", host="(-{})"),
         Op("bit_not", 1, _integral, lambda a: ~a, "~"),
         Op("abs", 1, _promoted, np.abs, host="abs({})"),
@@ -481,6 +482,7 @@ OPS: dict[str, Op] = {
 `lowest_bit` is `x & 1`, extracted (`passes/drivers/lowest_bits.py`).
 `wide_shl` is `<<` of 64 bits, in two words (`passes/drivers/wide_shifts.py`).
 `shifted` and `shifted_bits` are `sar` and `shr` of 32 bits, extracted (`passes/drivers/added_shifts.py`).
+`rejoined` is its operand, a condition of which the compiler knows nothing (`passes/drivers/rejoined_threads.py`).
 `rounded_half` is its operand, an f16, certainly rounded (`passes/drivers/rounded_halves.py`).
 `normal_rsqrt`, `normal_sqrt` and `normal_reciprocal` are `rsqrt`, `sqrt` and `1 / x` of an f32 that is no subnormal
 number, or counts as 0 if it is (`passes/target/normal_numbers.py`).

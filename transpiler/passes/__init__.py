@@ -14,6 +14,7 @@ from ..ir.statements import (
     Alloca,
     ArrayShape,
     AtomicOp,
+    Break,
     Cast,
     Const,
     GlobalStore,
@@ -72,6 +73,7 @@ from .drivers.added_shifts import added_shifts
 from .drivers.exact_ends import exact_ends
 from .drivers.lowest_bits import lowest_bits
 from .drivers.minima import minima
+from .drivers.rejoined_threads import rejoined_threads
 from .drivers.rounded_halves import rounded_halves
 from .drivers.truth_indices import truth_indices
 from .drivers.wide_shifts import wide_shifts
@@ -211,6 +213,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     unroll_loops: (RangeFor,),
     added_shifts: ("sar", "shr"),
     early_selections: (IfExp,),
+    rejoined_threads: (Break,),
 }
 """Kinds (`ir.tasks.kinds_in`); a pass finds nothing in a kernel without any of them."""
 
@@ -330,6 +333,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
         whole_atomics,  # likewise
         loads_in_flight,  # after all passes that change what an iteration loads
+        rejoined_threads,  # after all passes that change loops or conditions
         single_iterations,  # after all passes that ask what indices may be, which functions do not know
         sparse_arrays,  # last: it adds the arrays that the emitted source uses
     ),

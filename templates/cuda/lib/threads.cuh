@@ -6,6 +6,14 @@ __device__ inline bool elect(unsigned lanes) {
     return threadIdx.x % 32 == __ffs(lanes) - 1;
 }
 
+// The value, which NVRTC does not know: so threads that left a loop in different iterations go on
+// together.
+__device__ inline bool rejoined(bool value) {
+    int hidden = value;
+    asm("" : "+r"(hidden));
+    return hidden != 0;
+}
+
 // Whether all other blocks have stored their results, which this one then sees. All threads of a
 // block call it.
 __device__ inline bool is_last_block(unsigned *done, unsigned blocks) {

@@ -11,6 +11,7 @@ from ...ir.statements import (
     ArgLoad,
     Array,
     ArrayShape,
+    Break,
     Cast,
     Const,
     Continue,
@@ -21,6 +22,7 @@ from ...ir.statements import (
     MatrixInit,
     Operation,
     RangeFor,
+    StructFor,
     While,
     base_pointer,
 )
@@ -124,6 +126,13 @@ def conjuncts(condition: Statement) -> Iterator[Statement]:
             yield from conjuncts(condition.then.result)
             return
     yield condition
+
+
+def ends_loop(statement: Statement) -> bool:
+    """Return whether `statement` contains a `break` of the loop that it is in, so that nobody else knows its end."""
+    if isinstance(statement, (RangeFor, StructFor, While)):
+        return False
+    return isinstance(statement, Break) or any(ends_loop(s) for block in blocks(statement) for s in block)
 
 
 def ends_iteration(statement: Statement) -> bool:

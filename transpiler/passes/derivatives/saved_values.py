@@ -16,9 +16,10 @@ from dataclasses import field
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Remark, Statement, blocks
-from ...ir.statements import Alloca, Break, Const, If, LoopIndex, RangeFor, StructFor, While
+from ...ir.statements import Alloca, Const, If, LoopIndex, RangeFor, While
 from ...ir.types import Struct, Tensor, i32
 from ...lazy_dataclasses import dataclass
+from ..analysis.queries import ends_loop
 from .activity import variables_of
 from .scope import Scope
 
@@ -209,14 +210,7 @@ def elements_of_pointer(builder: Builder, pointer: Statement) -> Iterator[Statem
 
 def may_end_early(loop: Statement) -> bool:
     """Return whether only the loop itself knows its trip count."""
-    return isinstance(loop, While) or any(_breaks(block) for block in blocks(loop))
-
-
-def _breaks(block: Block) -> bool:
-    return any(
-        isinstance(s, Break) or (not isinstance(s, (RangeFor, StructFor, While)) and any(map(_breaks, blocks(s))))
-        for s in block
-    )
+    return isinstance(loop, While) or any(ends_loop(s) for block in blocks(loop) for s in block)
 
 
 def number_of_constant_index(builder: Builder, loop: RangeFor, index: Statement) -> Statement:

@@ -38,7 +38,6 @@ from ...ir.statements import (
     Array,
     ArrayShape,
     AtomicOp,
-    Break,
     Const,
     Continue,
     GlobalLoad,
@@ -51,7 +50,6 @@ from ...ir.statements import (
     RangeFor,
     Return,
     StructPtr,
-    While,
     base_pointer,
 )
 from ...ir.tasks import Kernel, Task, TaskKind
@@ -60,7 +58,7 @@ from ...ir.threads import Barrier, ThreadFor, ThreadIndex, constant_iterations, 
 from ...ir.types import Scalar, Tensor, Type, i32
 from ...options import MAX_ITERATIONS, Capabilities, CompileOptions
 from ..analysis.aliasing import member_path, written_objects
-from ..analysis.queries import ends_iteration, is_index_of
+from ..analysis.queries import ends_iteration, ends_loop, is_index_of
 from ..analysis.reducible import is_invariant
 from ..context import PassContext
 from ..rewrite import Rewriter
@@ -146,7 +144,7 @@ def may_synchronize(task: Task) -> bool:
 
 def _staged(task: Task, loop: RangeFor) -> list[Place]:
     """Return what a loop reads in order of its index, [] if the loop is not worth tiles."""
-    if not _is_long(loop, task.block_dim) or _leaves(loop.body):
+    if not _is_long(loop, task.block_dim) or any(map(ends_loop, loop.body)):
         return []
     found: dict[Place, None] = {}
     varying = _varying(loop)
@@ -204,16 +202,6 @@ def _is_long(loop: RangeFor, block_dim: int) -> bool:
     if isinstance(start, Const) and isinstance(end, Const):
         return FEWEST_TILES * block_dim <= int(end.value) - int(start.value) <= MAX_ITERATIONS
     return True
-
-
-def _leaves(block: Block) -> bool:
-    """Return whether an iteration may leave the loop, so that some threads would not come to the barrier."""
-    for statement in block.statements:
-        if isinstance(statement, Break):
-            return True
-        if not isinstance(statement, (RangeFor, While)) and any(_leaves(inner) for inner in blocks(statement)):
-            return True
-    return False
 
 
 def _varying(loop: RangeFor) -> set[Statement]:

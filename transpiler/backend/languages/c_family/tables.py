@@ -136,7 +136,7 @@ BOOLEANS: dict[str, Syntax] = {
     "min": infix("&&"), "bit_and": infix("&&"), "logical_and": infix("&&"),
     "max": infix("||"), "bit_or": infix("||"), "logical_or": infix("||"),
     "bit_xor": infix("!="), "bit_not": prefix("!"), "logical_not": prefix("!"),
-    **{name: same() for name in ("abs", "sign", "floor", "ceil", "round", "popcnt")},
+    **{name: same() for name in ("abs", "sign", "floor", "ceil", "round", "popcnt", "rejoined")},
     "clz": custom("8 - {0}", ADD, MULTIPLY),
 }  # fmt: skip
 """u1: for `clz` it is 8 bits wide."""

@@ -59,6 +59,8 @@ def operation(op: str, type: Scalar) -> Syntax:
     """Return the syntax of `op` on scalars of `type` (of the values, for `select`)."""
     if type.name == "f16":
         return _half(op)
+    if op == "rejoined":
+        return call("rejoined")
     if type.name == "f32" and op in F32:
         return F32[op]
     if type.is_float and op in FLOATS:
