@@ -156,6 +156,8 @@ class Capabilities:
     length it unrolls by four."""
     slow_subnormals: bool = False
     """Whether a reciprocal square root takes more instructions if its operand may be subnormal."""
+    slow_angles: bool = False
+    """Whether a sine or cosine of f32 takes more time because the angle may be large."""
     slow_divisions: bool = False
     """Whether a division of f32 takes several instructions more than a product, with `fast_math` too."""
     extra: tuple[tuple[str, str], ...] = field(default=())

@@ -107,6 +107,8 @@ template <typename To, typename From> NOT_CHECKED inline To bits_as(From x) {
 }
 
 inline int __float_as_int(float x) { return bits_as<int>(x); }
+inline float __sinf(float x) { return sinf(x); }
+inline float __cosf(float x) { return cosf(x); }
 inline unsigned __float_as_uint(float x) { return bits_as<unsigned>(x); }
 inline float __int_as_float(int x) { return bits_as<float>(x); }
 inline float __uint_as_float(unsigned x) { return bits_as<float>(x); }

@@ -93,6 +93,7 @@ from .target.member_loads import member_loads
 from .target.normal_numbers import normal_numbers
 from .target.ranges import ranges
 from .target.reciprocals import reciprocals
+from .target.short_angles import short_angles
 from .target.short_vectors import short_vectors
 from .target.step_addresses import step_addresses
 from .target.unroll_loops import unroll_loops
@@ -209,6 +210,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     inverse_roots: ("div",),
     reciprocals: ("div",),
     normal_numbers: ("rsqrt", "sqrt", "div"),
+    short_angles: ("sin", "cos"),
     exact_ends: (RangeFor,),
     unroll_loops: (RangeFor,),
     added_shifts: ("sar", "shr"),
@@ -310,6 +312,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         dead_code,  # what `expand_vectors` has replaced
         early_selections,  # after the last cleanup, which would put a value that is used once where it is used
         member_loads,  # after the last cleanup, which has made equal pointers one
+        short_angles,  # before `wide_accesses`, which adds loops over single elements
         wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
         row_lanes,  # after `wide_accesses`, which takes loops without loops inside; before `wrapping`: it adds sums
         vector_lanes,  # after all passes that change what a loop does, and before `wrapping`: it knows sums

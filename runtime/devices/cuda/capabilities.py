@@ -20,5 +20,6 @@ PORTABLE = Capabilities(
     shared_atomics=frozenset({("f32", "add")}),
     undefined_overflow=True,
     slow_subnormals=True,
+    slow_angles=True,
     slow_divisions=True,
 )

@@ -61,8 +61,7 @@ static inline void task(const struct Args args, int i, int j) {
         s += image(i + k, j);  // :12
     }
     out(i, j) = s / 3.0f;  // :13
-    // blur.py:14  ti.atomic_max(peak[i], s)
-    atomic_max_f32(&peak(i), s);
+    atomic_max_f32(&peak(i), s);  // :14
 }
 
 void blur_0(const struct Args *arguments) {

@@ -51,8 +51,7 @@ __device__ inline void task(const Args &args, int i, int j) {
         s += image(i + k, j);  // :12
     }
     out(i, j) = s / 3.0f;  // :13
-    // blur.py:14  ti.atomic_max(peak[i], s)
-    atomic_max_f32(&peak(i), s);
+    atomic_max_f32(&peak(i), s);  // :14
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) blur_0(const Args args) {

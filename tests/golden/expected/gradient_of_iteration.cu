@@ -1,8 +1,38 @@
-// shadesmith 0.1.0, cuda 64331e18, gradient_of_iteration.py:8: iterate_grad(n: i32)
+// shadesmith 0.1.0, cuda 8a37820c, gradient_of_iteration.py:8: iterate_grad(n: i32)
 
 #define BLOCK 128
 
 constexpr int x_n0 = 256;  // shape of x, x_grad, y_grad
+
+// sin(x - n pi) within 2 ulp where it is between -pi / 2 and pi / 2; negated by the bit `sign`.
+__device__ inline float sin_beyond_f32(float x, float n, unsigned sign) {
+    float y = fmaf(n, 3.43024902e-15f, fmaf(n, 8.74227766e-8f, fmaf(n, -3.14159274f, x)));
+    float s = y * y;
+    float p = fmaf(s, fmaf(s, 2.60831598e-6f, -1.98106907e-4f), 8.33307859e-3f);
+    p = fmaf(s, p, -.166666597f);
+    return __uint_as_float(__float_as_uint(fmaf(s * y, p, y)) ^ sign);
+}
+
+// The angle within a period, for x whose neighbours are .0005 apart and more.
+__device__ inline float within_period_f32(float x) {
+    float periods = rintf(x * .159154943f);
+    return fmaf(periods, -1.93530718e-3f, fmaf(periods, -6.28125f, x));
+}
+
+// sin(x) within 2 ulp where |x| < 8192, else within 1e-6: the code that sinf has for large x takes
+// time in any case.
+__device__ inline float short_sin_f32(float x) {
+    if (fabsf(x) >= 8192.0f) return __sinf(within_period_f32(x));
+    float n = fmaf(x, .318309886f, 12582912.0f);  // ends with the bits of the nearest integer
+    return sin_beyond_f32(x, n - 12582912.0f, __float_as_uint(n) << 31);
+}
+
+// cos(x), as `short_sin_f32`.
+__device__ inline float short_cos_f32(float x) {
+    if (fabsf(x) >= 8192.0f) return __cosf(within_period_f32(x));
+    float n = fmaf(x, .318309886f, -.5f) + 12582912.0f;
+    return sin_beyond_f32(x, n - 12582912.0f + .5f, ~__float_as_uint(n) << 31);
+}
 
 struct Args {
     const float *__restrict__ x_data;  // x: field[f32, 256]
@@ -27,7 +57,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) iterate_grad_0(const Args ar
         if (j % stride == 0) {
             a_saved[j / stride] = a;  // for the backward loop (reverse_mode)
         }
-        a = sinf(a) + 0.1f * x(i) * a;  // :12
+        a = short_sin_f32(a) + 0.1f * x(i) * a;  // :12
     }
     // adjoint of gradient_of_iteration.py:13  y[i] = a
     float a_adj = y_grad(i);
@@ -35,13 +65,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK) iterate_grad_0(const Args ar
         int slot = j / stride;
         float a_1 = a_saved[slot];
         for (int again = slot * stride; again < j; again++) {
-            a_1 = sinf(a_1) + 0.1f * x(i) * a_1;
+            a_1 = short_sin_f32(a_1) + 0.1f * x(i) * a_1;
         }
         // adjoint of :12
         float old_a_adj = a_adj;
         a_adj *= 0.1f * x(i);
         x_grad(i) += old_a_adj * a_1 * 0.1f;
-        a_adj += old_a_adj * cosf(a_1);
+        a_adj += old_a_adj * short_cos_f32(a_1);
     }
     x_grad(i) += a_adj;  // adjoint of :10
     y_grad(i) = 0.0f;

@@ -38,6 +38,8 @@ ULPS = {
     "rsqrt": 2,
     "normal_rsqrt": 2,
     "normal_sqrt": 2,
+    "short_sin": 4,
+    "short_cos": 4,
     "normal_reciprocal": 2,
 }
 ROWS = [op for op in OPS.values() if op.shape_rule is None]

@@ -197,10 +197,14 @@ def _words(line: str) -> set[str | float]:
 
 
 def _in_python(name: str, names: set[str], members: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    """Return the names that a name that is not in Python stands for: `sqrt` for `sqrtf`, `a`, `b` for `a_b`."""
+    """Return the names that one that is not in Python stands for: `sqrt` for `sqrtf`, `a`, `b` for `a_b`.
+
+    Of our functions, `sin` for `short_sin_f32`.
+    """
     if name in members:
         return members[name]
-    return [next((known for known in (name.removesuffix("f"), name.removesuffix("f")[1:]) if known in names), name)]
+    short, helper = name.removesuffix("f"), name.removeprefix("short_").removesuffix("_f32")
+    return [next((known for known in (short, short[1:], helper) if known in names), name)]
 
 
 def _members(python: str) -> dict[str, list[str]]:

@@ -131,6 +131,8 @@ ADJOINTS: dict[str, Rule] = {
     "rsqrt": lambda g, y, a: (-0.5 * g * y / a,),
     "normal_rsqrt": lambda g, y, a: (-0.5 * g * y / a,),
     "normal_sqrt": lambda g, y, a: (0.5 * g / y,),
+    "short_sin": lambda g, y, a: (g * a.apply("cos"),),
+    "short_cos": lambda g, y, a: (-g * a.apply("sin"),),
     "normal_reciprocal": lambda g, y, a: (-g * y * y,),
     "rounded_half": lambda g, y, a: (g,),
     "select": _choice,

@@ -77,6 +77,8 @@ FLOATS: dict[str, Syntax] = {
     "rsqrt": call("rsqrt_$t"),
     "normal_rsqrt": call("rsqrt_$t"),
     "normal_sqrt": call("sqrt$f"),
+    "short_sin": call("sin$f"),
+    "short_cos": call("cos$f"),
     "normal_reciprocal": custom("1 / {0}", MULTIPLY, UNARY),
     "rounded_half": same(),
     "isnan": call("is_nan_$t"),

@@ -86,6 +86,9 @@ FLOATS: dict[str, Syntax] = {
     "rounded_half": same(),
 }
 
+PLAIN = {"short_sin": "sin", "short_cos": "cos"}
+"""Operations that are short elsewhere, and what they are here."""
+
 MATH_FILES = frozenset({"math_f32", "math_f64", "hyperbolic"})
 """Libraries of the functions that GLSL lacks (those of double), or that drivers compute badly (`asin` of float)."""
 
@@ -249,6 +252,7 @@ def _exact(op: str, type: Scalar) -> Syntax:
 
 
 def _float(op: str, type: Scalar) -> Syntax:
+    op = PLAIN.get(op, op)
     if has_helper(op, type):
         return call(f"{op}_{type.name}", OPS[op].arity)
     if type.name == "f16" and op == "rounded_half":

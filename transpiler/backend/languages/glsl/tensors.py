@@ -21,7 +21,21 @@ RELATIONS = {
 }  # fmt: skip
 
 VECTOR_FLOAT = frozenset(
-    {"abs", "sign", "round", "rsqrt", "normal_rsqrt", "normal_sqrt", "min", "max", "mod", "atan2", *MATH_H}
+    {
+        "abs",
+        "sign",
+        "round",
+        "rsqrt",
+        "normal_rsqrt",
+        "normal_sqrt",
+        "short_sin",
+        "short_cos",
+        "min",
+        "max",
+        "mod",
+        "atan2",
+        *MATH_H,
+    }
 )
 LINEAR = {"dot": ("dot", 2), "cross": ("cross", 2), "norm": ("length", 1), "normalized": ("normalize", 1)}
 WIDE = frozenset({"i32", "u32", "i64", "u64"})

@@ -1,0 +1,73 @@
+"""Pass `short_angles`: sines and cosines in loops of CUDA C, with `fast_math`; errors are those that the docs state."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+
+Array = ti.types.ndarray(ti.f32, 1)
+
+
+@ti.kernel
+def waves(x: Array, sine: Array, cosine: Array):
+    for i in x:
+        s = c = 0.0
+        for _ in range(1):
+            s = ti.sin(x[i])
+            c = ti.cos(x[i])
+        sine[i] = s
+        cosine[i] = c
+
+
+def results(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    sine, cosine = np.zeros_like(x), np.zeros_like(x)
+    waves(x, sine, cosine)
+    ti.sync()
+    return sine.astype(np.float64), cosine.astype(np.float64)
+
+
+def test_errors(target: str) -> None:
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    if target == "vulkan":
+        pytest.skip("the driver's own functions")
+    rng = np.random.default_rng(1)
+    multiples = np.arange(-5000, 5000) * (np.pi / 2)
+    x = np.concatenate(
+        [rng.uniform(-8191, 8191, 40_000), rng.uniform(-7, 7, 20_000), multiples, 10.0 ** -np.arange(38)]
+    )
+    x = x.astype(np.float32)
+    for found, true in zip(results(x), (np.sin(x.astype(np.float64)), np.cos(x.astype(np.float64))), strict=True):
+        assert np.max(np.abs(found - true) / np.spacing(np.abs(true).astype(np.float32))) < 2
+
+
+def test_large_angles(target: str) -> None:
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    if target == "vulkan":
+        pytest.skip("the driver's own functions")
+    x = np.array([8192, -8192, 8193.5, 12345.678, -98765.4, 123456.7, -999999], np.float32)
+    for found, true in zip(results(x), (np.sin(x.astype(np.float64)), np.cos(x.astype(np.float64))), strict=True):
+        assert np.max(np.abs(found - true)) < 2e-5
+    huge = np.array([1e9, -3e20, 3e38], np.float32)
+    assert all(np.max(np.abs(found)) <= 1 for found in results(huge))
+    assert all(np.isnan(found).all() for found in results(np.array([np.inf, -np.inf, np.nan], np.float32)))
+
+
+def test_sources() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x = np.zeros(4, np.float32)
+    text = waves.source(x, x, x, arch=ti.cuda)
+    assert "s = short_sin_f32(x(i));" in text and "c = short_cos_f32(x(i));" in text
+    assert "short_s" not in waves.source(x, x, x, arch=ti.vulkan) and "short_s" not in waves.source(
+        x, x, x, arch=ti.x64
+    )
+
+    @ti.kernel
+    def once(x: Array):
+        for i in x:
+            x[i] = ti.sin(x[i])
+
+    assert "x(ii) = sinf(x(ii));" in once.source(x, arch=ti.cuda)
+    ti.init(arch=ti.python, log_level=ti.ERROR, fast_math=False)
+    assert "sinf(x(i))" in waves.source(x, x, x, arch=ti.cuda)
