@@ -45,23 +45,17 @@ __device__ inline float sin_beyond_f32(float x, float n, unsigned sign) {
     return __uint_as_float(__float_as_uint(fmaf(s * y, p, y)) ^ sign);
 }
 
-// The angle within a period, for x whose neighbours are .0005 apart and more.
-__device__ inline float within_period_f32(float x) {
-    float periods = rintf(x * .159154943f);
-    return fmaf(periods, -1.93530718e-3f, fmaf(periods, -6.28125f, x));
-}
-
-// sin(x) within 2 ulp where |x| < 8192, else within 1e-6: the code that sinf has for large x takes
-// time in any case.
+// sin(x) within 2 ulp where |x| < 8192; else of a number within an ulp of x, of .001 and more. The
+// code that sinf has for large x takes time in any case.
 __device__ inline float short_sin_f32(float x) {
-    if (fabsf(x) >= 8192.0f) return __sinf(within_period_f32(x));
+    if (fabsf(x) >= 8192.0f) return __sinf(x);
     float n = fmaf(x, .318309886f, 12582912.0f);  // ends with the bits of the nearest integer
     return sin_beyond_f32(x, n - 12582912.0f, __float_as_uint(n) << 31);
 }
 
 // cos(x), as `short_sin_f32`.
 __device__ inline float short_cos_f32(float x) {
-    if (fabsf(x) >= 8192.0f) return __cosf(within_period_f32(x));
+    if (fabsf(x) >= 8192.0f) return __cosf(x);
     float n = fmaf(x, .318309886f, -.5f) + 12582912.0f;
     return sin_beyond_f32(x, n - 12582912.0f + .5f, ~__float_as_uint(n) << 31);
 }
