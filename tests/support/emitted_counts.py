@@ -56,13 +56,13 @@ INTERFACE = frozenset({"args", "rng", "failed", "index", "i"})
 count for this reason alone is the column "interface".
 """
 MACHINERY = {
-    "threads": "has_iteration thread threads count lanes end ii jj carried takes_part blocks stride part any",
+    "threads": "has_iteration thread threads count lanes end ii jj kk quarter aligned carried takes_part is_own blocks stride part any",
     "cells": "block cell cells item list_index piece pieces",
     "reports": "record",
     "sweeps": "again slot",
 }
 """Names for what Python has none for, by kind: threads of a block, grid-stride loops, iterations at a time and what joins
-their sums (also `end_j`, where a loop ends, and `total_of`, its parts); cells of sparse trees; what `print` and checks
+their sums (also `end_j`, where a loop ends, `total_of`, its parts, `is_own`, whether a thread adds to a copy); cells of sparse trees; what `print` and checks
 send to the host; loops of a gradient that compute values again. A person who writes the kernel by hand needs them too.
 They are no values of the program.
 """

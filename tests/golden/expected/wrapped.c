@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c b0912bff, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, c 532690ce, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -145,7 +145,8 @@ void wrapped_0(const struct Args *arguments) {
     // unless these are too large.
     int copies = threads_with_copies((long long)args.a_n0 * args.a_n1,
         (long long)args.a_n0 * args.a_n1, 2097152, 32);
-    #pragma omp parallel firstprivate(args) num_threads(copies > 0 ? copies : threads_up_to(65536)) \
+    #pragma omp parallel firstprivate(args) \
+        num_threads(copies > 0 ? copies : threads_up_to(65536)) \
         if ((long long)args.a_n0 * args.a_n1 >= 8192)
     {
         struct Args own = args;

@@ -150,7 +150,14 @@ def _fitted_line(line: str) -> list[str]:
 
 def _fitted_directive(indent: str, code: str) -> list[str]:
     """Return a macro or a pragma as lines that end in backslashes."""
-    end = code.find(") ") + 1 if code.startswith("#define ") else code.rfind(" if (")
+    if not code.startswith("#define "):
+        lines = [indent + code]
+        for clause in (" if (", " num_threads("):
+            end = lines[0].rfind(clause)
+            if len(lines[0]) + 2 * (len(lines) > 1) > COLUMNS and end > 0:
+                lines[:1] = [lines[0][:end], indent + INDENT + lines[0][end + 1 :]]
+        return [*(f"{line} \\" for line in lines[:-1]), lines[-1]]
+    end = code.find(") ") + 1
     if end <= 0:
         return [indent + code]
     parts = wrapped(f"{indent}{INDENT}{code[end:].lstrip()}", COLUMNS - 2)
