@@ -70,9 +70,8 @@ class Opening:
         self.number = number
         self._gpu: Gpu | None = None
         self._has_context = False
-        self._is_known = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="the GPU's start", daemon=True)
-        self._thread.start()
+        self._is_known, self._is_done = threading.Event(), threading.Event()
+        threading.Thread(target=self._run, name="the GPU's start", daemon=True).start()
 
     def _run(self) -> None:
         """Make the GPU's context, after it is known what it is."""
@@ -88,6 +87,7 @@ class Opening:
             pass
         finally:
             self._is_known.set()
+            self._is_done.set()
 
     def then(self, act: Callable[[str], None]) -> None:
         """Call `act` with the architecture, "sm_90", in another thread as soon as it is known, if it ever is."""
@@ -107,7 +107,7 @@ class Opening:
 
     def wait(self) -> bool:
         """Wait for the GPU; return whether it has a context."""
-        self._thread.join()
+        self._is_done.wait()  # not `join`: after Ctrl-C Python 3.11 takes a thread that was joined for ended
         return self._has_context
 
 

@@ -45,7 +45,7 @@ class _Opening:
         self.adapter: Adapter | None = None
         self.made: tuple[Api, tuple[Any, Any]] | None = None
         self._preference = preference
-        self._is_chosen = threading.Event()
+        self._is_chosen, self._is_done = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="shadesmith's Vulkan device", daemon=False)
 
     def start(self) -> None:
@@ -66,19 +66,20 @@ class _Opening:
                     self.made = api, module.create_device(api, adapter)
         finally:
             self._is_chosen.set()
+            self._is_done.set()
 
     @property
     def is_busy(self) -> bool:
         """Whether the thread runs."""
-        return self._thread.is_alive()
+        return not self._is_done.is_set()
 
     def wait_for_choice(self) -> None:
         """Wait until `adapter` is known, or cannot be."""
         self._is_chosen.wait()
 
     def wait(self) -> None:
-        """Wait for the thread."""
-        self._thread.join()
+        """Wait until the driver is done."""
+        self._is_done.wait()  # not `join`: after Ctrl-C Python 3.11 takes a thread that was joined for ended
 
     def take(self) -> tuple[Api, Any, tuple[Any, Any]] | None:
         """Return what was made, with its adapter, to the one who uses it from now on."""

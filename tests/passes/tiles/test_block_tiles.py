@@ -458,3 +458,70 @@ def test_a_driver_that_unrolls_no_loops_with_branches_gets_a_hint(target: str) -
     if target == "vulkan":
         assert "[[unroll]] for (int j = 0; j < BLOCK; j++) {" in near.source(1)
         assert "[[unroll]]" not in all_of.source()
+
+
+@pytest.mark.parametrize("form", ["store", "atomic", "member"])
+def test_what_iterations_have_stored_under_another_name(target: str, form: str) -> None:
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    Pair = ti.types.struct(a=ti.i32, b=ti.i32)
+    kind = Pair if form == "member" else ti.i32
+
+    @ti.kernel
+    def own(p: ti.types.ndarray(), q: ti.types.ndarray(), out: ti.types.ndarray(ti.i32, 1)):
+        for i in out:
+            if ti.static(form == "member"):
+                q[i].a = 100 + i
+            elif ti.static(form == "atomic"):
+                ti.atomic_add(q[i], 100 + i)
+            else:
+                q[i] = 100 + i
+            s = 0
+            for j in range(1, p.shape[0]):
+                if j == i:
+                    if ti.static(form == "member"):
+                        s += p[j].a
+                    else:
+                        s += p[j]
+            out[i] = s
+
+    x, out = ti.ndarray(kind, 200), ti.ndarray(ti.i32, 12)
+    own(x, x, out)
+    assert out.to_numpy().tolist() == [0, *range(101, 112)]
+
+
+def test_whole_tiles_of_a_shorter_array(target: str) -> None:
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    out = ti.field(ti.i32, 128)
+
+    @ti.kernel
+    def guarded(x: ti.types.ndarray(ti.i32, 1)):
+        for i in out:
+            s = 0
+            for j in range(512):
+                if j < 300 and i > 3:
+                    s += x[j]
+            out[i] = s
+
+    x = ti.ndarray(ti.i32, 300)
+    x.from_numpy(np.arange(300, dtype=np.int32))
+    guarded(x)
+    assert out.to_numpy().tolist() == [0] * 4 + [sum(range(300))] * 124
+    assert "x_tile[BLOCK]" in guarded.source(x, arch=ti.cuda)
+
+
+def test_bounds_near_the_largest_index(target: str) -> None:
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+
+    @ti.kernel
+    def near(x: ti.types.ndarray(ti.i32, 1), out: ti.types.ndarray(ti.i32, 1)):
+        for i in out:
+            s = 0
+            for j in range(2147483000, 2147483647):
+                if j < x.shape[0]:
+                    s += x[j]
+                s += 1
+            out[i] = s
+
+    x, out = ti.ndarray(ti.i32, 8), ti.ndarray(ti.i32, 5)
+    near(x, out)
+    assert out.to_numpy().tolist() == [647] * 5

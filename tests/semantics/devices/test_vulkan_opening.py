@@ -151,3 +151,22 @@ def test_a_child_does_not_use_its_parents_device(tmp_path: Path) -> None:
         print(count(10))
     """
     assert run(tmp_path, body) == "forked\n45\n"
+
+
+def test_ctrl_c_while_the_first_use_waits(tmp_path: Path) -> None:
+    body = """
+        import signal
+
+        def interrupt(signum, frame):
+            raise KeyboardInterrupt
+
+        signal.signal(signal.SIGALRM, interrupt)
+        ti.init(arch=ti.vulkan, log_level="error")
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        try:
+            count(10)
+        except KeyboardInterrupt:
+            print("interrupted", events)
+        print(count(10), events)
+    """
+    assert run(tmp_path, body) == "interrupted ['begun']\n45 ['begun', 'made']\n"

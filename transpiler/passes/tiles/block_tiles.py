@@ -8,14 +8,17 @@
                                  }
 
 The loop is one that all threads of the block run with the same bounds, and it reads the array, which the task does not
-write, at its index alone. Of an array of structs it is a member, as `bodies[j].pos`: then the task may write others. Of
-ndarrays that share memory, what a thread stores before the loop is in the tile, too.
+write, at its index alone. Of an array of structs it is a member, as `bodies[j].pos`: then the task may write others. A
+loop stays if the task has stored to an ndarray before, which may be one that is read under another name: another thread
+would read the element for the tile.
+
 Loads from shared memory are faster and take no address arithmetic: all pairs of 65,536 bodies took an H200 4.6 ms, 2.25
 with a tile, and 2.57 where the inner loop counted from j_tile.
 Each tile may be the last and shorter, also where sizes are known, since a person may change `BLOCK`; but no tile is
 where the loop runs over all iterations of the task, or over a multiple, and these fill blocks, which the entry
 asserts. A loop that reads other arrays at places that depend on its index stays, since it waits for these.
-Bounds above 2^31 - BLOCK would wrap; a GPU has no array of so many elements of 4 bytes.
+Constant bounds near 2^31 stay, since the index of a tile would wrap; those that a launch gives are not so large, since
+the loop would take seconds.
 
 NVIDIA's driver runs a loop of known length whose body has a branch one iteration after another, unless `[[unroll]]` is
 before it: .22 ms in place of .87 for a sum over the neighbours of 16,384 bodies.
@@ -74,6 +77,8 @@ LARGE_BLOCK = 512
 MANY = 1 << 16
 MOST_BYTES = 8192
 """Of the tiles of a block: so many of them that all threads of an SM still run at once."""
+LARGEST_END = MAX_ITERATIONS - 1024
+"""Of a loop whose index counts up by blocks of threads, without wrapping."""
 MOST_UNROLLED = 1 << 13
 """Statements that a loop with a hint to unroll it may become."""
 
@@ -158,7 +163,8 @@ def _staged(task: Task, loop: RangeFor) -> list[Place]:
             found[place] = None
         elif statement.pointer in varying:
             return []
-    aliases = any(isinstance(array, Array) and array.may_alias for array in written_objects(loop.body))
+    before = Block(task.body.statements[: task.body.statements.index(loop) + 1])
+    aliases = any(isinstance(array, Array) and array.may_alias for array in written_objects(before))
     if any(place.array.may_alias for place in found) and aliases:
         return []
     if any(function.function.reads for function in calls(loop.body)):
@@ -200,7 +206,8 @@ def _is_long(loop: RangeFor, block_dim: int) -> bool:
     if start.type != i32 or end.type != i32:
         return False
     if isinstance(start, Const) and isinstance(end, Const):
-        return FEWEST_TILES * block_dim <= int(end.value) - int(start.value) <= MAX_ITERATIONS
+        is_countable = int(end.value) - int(start.value) <= MAX_ITERATIONS and int(end.value) <= LARGEST_END
+        return is_countable and FEWEST_TILES * block_dim <= int(end.value) - int(start.value)
     return True
 
 
@@ -304,7 +311,7 @@ def _staging(
     if context.options.why_comments:
         names = ", ".join(place.name for place in tiles)
         remark = f"all threads read {names} in this order: each loads one element (block_tiles)"
-        explained = next(s for s in body.statements if isinstance(s, GlobalStore)) if is_whole else branch
+        explained = next(s for s in body.statements if isinstance(s, (GlobalStore, If))) if is_whole else branch
         explained.remarks = (Remark(remark, "above", loop.location),)
     return result
 
