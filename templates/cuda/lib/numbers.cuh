@@ -45,8 +45,8 @@ __device__ inline float sin_beyond_f32(float x, float n, unsigned sign) {
     return __uint_as_float(__float_as_uint(fmaf(s * y, p, y)) ^ sign);
 }
 
-// sin(x) within 2 ulp where |x| < 8192; else of a number within an ulp of x, of .001 and more. The
-// code that sinf has for large x takes time in any case.
+// sin(x) within 2 ulp where |x| < 8192; else of a number within 2 ulp of x, of .001 each and more.
+// The code that sinf has for large x takes time in any case.
 __device__ inline float short_sin_f32(float x) {
     if (fabsf(x) >= 8192.0f) return __sinf(x);
     float n = fmaf(x, .318309886f, 12582912.0f);  // ends with the bits of the nearest integer

@@ -48,7 +48,7 @@ def test_large_angles(target: str) -> None:
         pytest.skip("the driver's own functions")
     x = np.array([8192, -8192, 8193.5, 12345.678, -98765.4, 123456.7, -999999], np.float32)
     for found, true in zip(results(x), (np.sin(x.astype(np.float64)), np.cos(x.astype(np.float64))), strict=True):
-        assert np.all(np.abs(found - true) <= np.spacing(np.abs(x)))
+        assert np.all(np.abs(found - true) <= 2 * np.spacing(np.abs(x)))
     huge = np.array([1e9, -3e20, 3e38], np.float32)
     assert all(np.max(np.abs(found)) <= 1 for found in results(huge))
     assert all(np.isnan(found).all() for found in results(np.array([np.inf, -np.inf, np.nan], np.float32)))
