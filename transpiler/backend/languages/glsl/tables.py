@@ -236,6 +236,7 @@ def _boolean(op: str) -> Syntax:
 
 def has_helper(op: str, type: Scalar) -> bool:
     """Return whether a function of floats is always a helper, which `MATH_FILES` define under its name and type."""
+    op = PLAIN.get(op, op)
     _, file = chunks_of("glsl", "glsl").get(f"{op}_{type.name}", ("", ""))
     return file in MATH_FILES and op in FLOATS
 
