@@ -328,9 +328,8 @@ class VulkanDevice:
         if self._is_closed or os.getpid() != self._process:
             return
         with self._opening:
-            if self._made is None:
-                self._is_closed = True
-        if self._made is None:
+            self._is_closed = is_unused = self._made is None
+        if is_unused:
             forget()
             self._closing.close()
             return

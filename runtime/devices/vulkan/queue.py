@@ -506,11 +506,6 @@ class Queue:
         finally:
             self.lock.release()
 
-    @property
-    def is_owned(self) -> bool:
-        """Whether this process made the queue. A forked child must not even close its parent's queue."""
-        return os.getpid() == self._process
-
     def finish(self) -> None:
         """Wait for the device for the last time, and refuse later use. Failures are warnings: closing continues."""
         try:

@@ -34,12 +34,10 @@ def rejoined_threads(kernel: Kernel, context: PassContext) -> bool:
     """Hide the conditions of long branches that loops with `break` decide, for NVRTC."""
     if not context.capabilities.separates_threads:
         return False
-    found = [_in_block(block) for root in kernel.roots() for block in _all_blocks(root)]
-    return any(found)
-
-
-def _all_blocks(root: Block) -> list[Block]:
-    return [root, *(block for statement in walk(root) for block in blocks(statement))]
+    changed = False
+    for block in context.blocks(kernel):
+        changed |= _in_block(block)
+    return changed
 
 
 def _in_block(block: Block) -> bool:

@@ -17,20 +17,18 @@ from ...ir.snodes import is_sparse
 from ...ir.statements import (
     Array,
     AtomicOp,
-    Break,
-    Continue,
     GlobalLoad,
     GlobalPtr,
     GlobalStore,
     RangeFor,
     StructFor,
-    While,
     base_pointer,
     is_const,
 )
 from ...ir.types import Struct, i32
 from ...lazy_dataclasses import dataclass
 from ..analysis.linear import Index, Linear, Reader
+from ..analysis.queries import ends_iteration, ends_loop
 
 Path = tuple[tuple[Statement, Block], ...]
 """The statements around another one in a loop, outermost first, each with the block of it."""
@@ -185,15 +183,7 @@ def _is_plain_loop(loop: Statement) -> bool:
     """Return whether a serial loop runs to its end, one by one."""
     if not isinstance(loop, RangeFor) or len(loop.starts) != 1 or loop.starts[0].type != i32:
         return False
-    return is_const(loop.steps[0], 1) and not _leaves(loop.body)
-
-
-def _leaves(block: Block) -> bool:
-    return any(
-        isinstance(s, (Break, Continue))
-        or (not isinstance(s, (RangeFor, StructFor, While)) and any(map(_leaves, blocks(s))))
-        for s in block
-    )
+    return is_const(loop.steps[0], 1) and not any(ends_loop(s) or ends_iteration(s) for s in loop.body)
 
 
 def _is_uniform(loop: Statement, reader: Reader) -> bool:

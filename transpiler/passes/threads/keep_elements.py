@@ -22,9 +22,7 @@ from ...ir.statements import (
     Alloca,
     Array,
     AtomicOp,
-    Break,
     Const,
-    Continue,
     GlobalLoad,
     GlobalPtr,
     GlobalStore,
@@ -39,7 +37,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Struct, Tensor, count_scalars
-from ..analysis.queries import base_array
+from ..analysis.queries import base_array, ends_iteration, ends_loop
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from .demote_atomics import exclusive_pointers
@@ -268,11 +266,7 @@ def _runs(loop: RangeFor) -> bool:
 
 def _leaves(statement: Statement) -> bool:
     """Return whether `break` or `continue` in a statement belongs to a loop around it."""
-    if isinstance(statement, (Break, Continue)):
-        return True
-    if isinstance(statement, (RangeFor, While)):
-        return False
-    return any(_leaves(inner) for block in blocks(statement) for inner in block)
+    return ends_loop(statement) or ends_iteration(statement)
 
 
 def _key(index: Statement) -> object:

@@ -29,6 +29,7 @@ place of 2.50. NVRTC makes such loads of neighbouring elements by itself.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ...ir.builder import Builder
@@ -60,7 +61,7 @@ from ...ir.textures import TEXEL_READS
 from ...ir.threads import Barrier, ThreadFor, ThreadIndex, constant_iterations, depends_on_block, has_full_blocks
 from ...ir.types import Scalar, Tensor, Type, i32
 from ...options import MAX_ITERATIONS, Capabilities, CompileOptions
-from ..analysis.aliasing import member_path, written_objects
+from ..analysis.aliasing import member_path, underlying_object, written_objects
 from ..analysis.queries import ends_iteration, ends_loop, is_index_of
 from ..analysis.reducible import is_invariant
 from ..context import PassContext
@@ -152,14 +153,14 @@ def _staged(task: Task, loop: RangeFor) -> list[Place]:
     if not _is_long(loop, task.block_dim) or any(map(ends_loop, loop.body)):
         return []
     found: dict[Place, None] = {}
-    varying = _varying(loop)
+    varying, written = _varying(loop), _written(task.body)
     for statement in walk(loop.body):
         if isinstance(statement, TEXEL_READS) and any(operand in varying for operand in operands(statement)):
             return []
         if not isinstance(statement, GlobalLoad):
             continue
         place = _place(statement.pointer, loop)
-        if place is not None and not _is_written(place, task.body):
+        if place is not None and not _is_written(place, written):
             found[place] = None
         elif statement.pointer in varying:
             return []
@@ -172,18 +173,20 @@ def _staged(task: Task, loop: RangeFor) -> list[Place]:
     return list(found)
 
 
-def _is_written(place: Place, block: Block) -> bool:
-    """Return whether a block may write what is staged: the element, a member that holds it, or a part of it."""
-    if place.array not in written_objects(block):
-        return False
+def _written(block: Block) -> dict[object, set[tuple[str, ...]]]:
+    """Return the arrays that a block writes, each with the paths of the members: () for a whole element."""
+    found: dict[object, set[tuple[str, ...]]] = {array: {()} for call in calls(block) for array in call.function.writes}
     for statement in walk(block):
         if isinstance(statement, (GlobalStore, AtomicOp)):
-            base = base_pointer(statement.pointer)
             path = tuple(member_path(statement.pointer))
-            shared = min(len(path), len(place.path))
-            if isinstance(base, GlobalPtr) and base.array is place.array and path[:shared] == place.path[:shared]:
-                return True
-    return any(place.array in call.function.writes for call in calls(block))
+            found.setdefault(underlying_object(statement.pointer), set()).add(path)
+    return found
+
+
+def _is_written(place: Place, written: Mapping[object, set[tuple[str, ...]]]) -> bool:
+    """Return whether a task writes what is staged: the element, a member that holds it, or a part of it."""
+    paths = written.get(place.array, ())
+    return any(all(own == other for own, other in zip(path, place.path, strict=False)) for path in paths)
 
 
 def _size(task: Task, places: set[Place]) -> int:

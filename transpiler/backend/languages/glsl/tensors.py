@@ -20,23 +20,10 @@ RELATIONS = {
     "eq": "equal", "ne": "notEqual",
 }  # fmt: skip
 
-VECTOR_FLOAT = frozenset(
-    {
-        "abs",
-        "sign",
-        "round",
-        "rsqrt",
-        "normal_rsqrt",
-        "normal_sqrt",
-        "short_sin",
-        "short_cos",
-        "min",
-        "max",
-        "mod",
-        "atan2",
-        *MATH_H,
-    }
-)
+VECTOR_FLOAT = frozenset({
+    "abs", "sign", "round", "rsqrt", "normal_rsqrt", "normal_sqrt", "short_sin", "short_cos", "min", "max", "mod",
+    "atan2", *MATH_H,
+})  # fmt: skip
 LINEAR = {"dot": ("dot", 2), "cross": ("cross", 2), "norm": ("length", 1), "normalized": ("normalize", 1)}
 WIDE = frozenset({"i32", "u32", "i64", "u64"})
 
