@@ -410,7 +410,7 @@ def _copied(memory: np.ndarray, array: np.ndarray) -> np.ndarray:
 def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None:
     """Let passes take loops that are too short to be worth it. change: of a module, a name and its value."""
     from shadesmith.transpiler.passes.control import row_lanes
-    from shadesmith.transpiler.passes.threads import block_sums, rows_of_sums
+    from shadesmith.transpiler.passes.threads import axis_sums, block_sums
     from shadesmith.transpiler.passes.tiles import block_tiles, register_plan
     from shadesmith.transpiler.passes.wide import whole_rows, widenable
 
@@ -423,8 +423,13 @@ def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None
     change(register_plan, "SHORT", 1)
     change(register_plan, "THIN", 1)
     change(row_lanes, "FEW", 1)
-    change(rows_of_sums, "FEWEST_ROWS", 1)
-    change(rows_of_sums, "SHORTEST", 1)
+    change(axis_sums, "FEWEST_ROWS", 1)
+    change(axis_sums, "SHORTEST", 1)
+    change(axis_sums, "FEWEST", 1)
+    change(axis_sums, "CHUNK", 4)
+    change(axis_sums, "BUSY", 30)
+    change(axis_sums, "PARTS", 8)
+    change(axis_sums, "LEAST_PARTS", 4)
 
 
 def plain_options() -> dict[str, str]:

@@ -17,7 +17,7 @@ def indented(lines: list[str]) -> list[str]:
 
 
 def sums(one: Any) -> list[str]:
-    """Loops over all elements that add to an element a row: `rows_of_sums`, `reduce_atomics`."""
+    """Loops over all elements that add to an element a row: `axis_sums`, `reduce_atomics`."""
     axes, kind = one.one(2, 2, 3), one.one("i32", "f32", "u32", "i64", "f64")
     shape = (*(one.extent(9) for _ in range(axes - 1)), one.one(1, 2, 63, 64, 65, 127, 128, 129, 200))
     names = "ijk"[:axes]
@@ -28,6 +28,8 @@ def sums(one: Any) -> list[str]:
     for name in ("s", "t"):
         one.array(name, kind, (rows,), True, offset=offset[:1])
     one.array("w", kind, (shape[0],), True, offset=offset[:1])
+    one.array("u", kind, shape[-1:], True, offset=offset[-1:])
+    one.array("v", kind, (shape[0], shape[-1]), True, offset=(offset[0], offset[-1]))
     low, high = offset[0], offset[0] + rows
     index = ", ".join(names)
     leaves = [f"a[{index}]", f"b[{index}]", "w[i]", f"ti.cast({names[-1]}, ti.{kind})"]
@@ -42,7 +44,10 @@ def sums(one: Any) -> list[str]:
             if rows < shape[0] or last > 0:
                 tests.append(f"i < {high - last}")
         tests += [f"a[{index}] > ti.{kind}({one.random.randint(0, 4)})"] if one.one(0, 0, 1) else []
-        change = f"{one.one('s', 't')}[{place}] {one.one('+=', '+=', '-=')} {one.value(leaves, kind)}"
+        element = one.one(*[f"{name}[{place}]" for name in "st"], f"u[{names[-1]}]", f"v[i, {names[-1]}]")
+        change = f"{element} {one.one('+=', '+=', '-=')} {one.value(leaves, kind)}"
+        if one.one(0, 0, 0, 1):
+            change = f"ti.atomic_{one.one('min', 'max')}({element}, {one.value(leaves, kind)})"
         lines += [f"if {' and '.join(tests)}:", f"    {change}"] if tests else [change]
     if one.one(0, 0, 1):
         ends = [f"({begin}, {begin + extent})" for begin, extent in zip(offset, shape, strict=True)]

@@ -103,6 +103,7 @@ from .tasks.narrow_loops import narrow_loops
 from .tasks.offload import offload
 from .tasks.ordered_loops import ordered_loops
 from .tasks.peel_borders import peel_borders
+from .threads.axis_sums import axis_sums
 from .threads.block_sums import block_sums
 from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
@@ -181,13 +182,14 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     fold_recurrences: (RangeFor,),
     hoist_loads: (RangeFor,),
     unroll_components: (RangeFor,),
+    axis_sums: (AtomicOp,),
     keep_elements: (RangeFor, While),
     reduce_atomics: (AtomicOp,),
     private_sums: (AtomicOp,),
     block_sums: (AtomicOp,),
     block_tiles: (RangeFor,),
     register_tiles: (RangeFor,),
-    shared_rows: (LocalStore, AtomicOp),
+    shared_rows: (LocalStore,),
     shared_columns: (LocalStore,),
     staged_stores: (GlobalStore,),
     vector_atomics: (AtomicOp,),
@@ -276,6 +278,9 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         hoist_loads,  # before cleanup, which merges a moved load with an earlier one
         tidy_adjoints,  # after `demote_atomics`: `x_adj += -y` is a sum; before cleanup, which drops what it replaces
         cleanup,
+        axis_sums,  # after cleanup, which merges pointers; before all passes that look at serial loops and sums
+        dead_code,  # what one of several loops in place of one no longer needs
+        demote_atomics,  # after `axis_sums`, whose loops may be the only ones that add to an element
         keep_elements,  # after cleanup: equal indices are one value; after `demote_atomics`: `+=` is a load and a store
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
         fuse_result,  # after `reduce_atomics`: what follows the loop joins its task

@@ -15,6 +15,7 @@ def copy_of(task: Task) -> Task:
     loop, mapping = task.loop, dict[Statement, Statement]()
     assert loop is not None
     made = copy(task)
+    made.reductions, made.private, made.block_sums = [*task.reductions], [*task.private], [*task.block_sums]
     made.prologue, made.body = clone_block(task.prologue, mapping), Block()
     loop.body, body = made.body, loop.body
     made.loop = clone(loop, mapping)  # type: ignore[assignment]

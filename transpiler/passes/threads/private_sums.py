@@ -16,7 +16,7 @@ Floats are added in another order, which atomic additions leave open, too; integ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from math import prod
 
 from ...ir.functions import calls, reachable
@@ -99,10 +99,12 @@ def _copies_of_launch(kernel: Kernel, task: Task, found: dict[Array, list[Atomic
     return result
 
 
-def scattered(task: Task, is_suitable: Callable[[Array], bool] | None = None) -> dict[Array, list[AtomicOp]]:
-    """Return the arrays that a loop accesses only by additions without a result, with these.
+def scattered(
+    task: Task, is_suitable: Callable[[Array], bool] | None = None, ops: Collection[str] = ("add", "sub")
+) -> dict[Array, list[AtomicOp]]:
+    """Return the arrays that a loop accesses only by atomic operations without a result, with these.
 
-    is_suitable: whether an array counts; None: fields do.
+    is_suitable: whether an array counts; None: fields do. ops: the operations that count.
     """
     is_suitable = is_suitable or _is_suitable
     if task.loop is None or task.reductions or task.loop.cells is not None:
@@ -119,7 +121,7 @@ def scattered(task: Task, is_suitable: Callable[[Array], bool] | None = None) ->
             continue
         if isinstance(statement, AtomicOp) and statement.pointer in pointers and statement not in used:
             array = pointers[statement.pointer]
-            if statement.op in ("add", "sub") and is_suitable(array):
+            if statement.op in ops and is_suitable(array):
                 found.setdefault(array, []).append(statement)
                 rejected |= {pointers[o] for o in operands(statement) if o in pointers and o is not statement.pointer}
                 continue

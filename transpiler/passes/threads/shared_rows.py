@@ -25,7 +25,7 @@ another one, a launch chooses a task in which a thread has a row of its own.
 
 A loop may also find where the least or greatest element is, bit by bit as a plain loop does (`row_extremes`).
 
-A loop over all elements that adds to one element a row, `s[i] += a[i, k]`, becomes one over the rows (`rows_of_sums`).
+A loop over all elements that adds to one element a row, `s[i] += a[i, k]`, becomes one over the rows (`axis_sums`).
 
 The order of a sum differs from Python's, so sums of floats need `fast_math`.
 """
@@ -73,7 +73,6 @@ from ..tiles.tiled_loops import add_axis
 from .overlap_loads import is_field_in_order
 from .own_stores import own_stores
 from .row_extremes import add_exchange, add_places, extremes, stores_of
-from .rows_of_sums import make_rows
 
 LANES = 4
 """Threads of a sparse row: those of finite differences have 5 to 27 entries, and two threads are as fast as four."""
@@ -97,8 +96,6 @@ def shared_rows(kernel: Kernel, context: PassContext) -> bool:
         return False
     changed = False
     for task in list(kernel.tasks):
-        if task.block_dim % 32 == 0 and may_synchronize(task):
-            changed |= make_rows(kernel, task, context.options.fast_math)
         changed |= _divide(kernel, task, most, context)
     return changed
 

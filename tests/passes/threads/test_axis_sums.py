@@ -1,0 +1,197 @@
+"""Iterations that add to one element along an axis: the serial loops of one thread, and what they leave alone."""
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+from shadesmith.transpiler.passes.threads import axis_sums
+from shadesmith.transpiler.passes.tiles import register_plan
+
+N1, N2 = (ti.types.ndarray(ti.f32, ndim) for ndim in (1, 2))
+
+
+@pytest.fixture
+def short_is_long(monkeypatch):
+    small = {"FEWEST_ROWS": 4, "SHORTEST": 4, "FEWEST": 1, "CHUNK": 4, "BUSY": 50, "PARTS": 8, "LEAST_PARTS": 4}
+    for name, value in small.items():
+        monkeypatch.setattr(axis_sums, name, value)
+
+
+def cuda(kernel, *args):
+    return kernel.source(*args, arch=ti.cuda)
+
+
+def test_columns_are_added_in_chunks(target):
+    """64 rows a thread, whose last chunk is shorter; what one of several loops does not need is not loaded."""
+    n, m = 1031, 70
+    values = (np.arange(n * m) % 11).astype(np.float32).reshape(n, m)
+    a, columns, total = ti.field(ti.f32, (n, m)), ti.field(ti.f32, m), ti.field(ti.f32, ())
+    a.from_numpy(values)
+
+    @ti.kernel
+    def add():
+        for i, j in a:
+            columns[j] -= a[i, j]
+            total[None] += 2 * a[i, j]
+
+    add()
+    assert np.array_equal(columns.to_numpy(), -values.sum(axis=0)) and total[None] == 2 * values.sum()
+    source = cuda(add)
+    assert "for (int i = i_chunk; i < end_i; i++)" in source and "min(a_n0 - i_chunk, 64)" in source
+    assert source.count("// task ") == 2 and source.count("columns_sum -= a(i, j)") == 1
+
+
+def test_rows_of_ndarrays(target):
+    """A launch chooses between rows of a warp and parts of few rows; sums, minima and maxima, also of no terms."""
+
+    @ti.kernel
+    def add(a: N2, w: N1, s: N1, low: N1, high: N1):
+        for i, j in a:
+            s[i] += a[i, j] * w[j]
+            if a[i, j] > 3:
+                ti.atomic_min(low[i], a[i, j])
+            ti.atomic_max(high[i], a[i, j])
+
+    for n, m in ((4096, 64), (3, 700), (1, 1), (5, 0), (4099, 130)):
+        values = ((np.arange(n * m) * 7) % 13 % 5).astype(np.float32).reshape(n, m)
+        given = [values, np.arange(m, dtype=np.float32) % 3, *(np.full(n, 2, np.float32) for _ in range(3))]
+        arrays = [ti.ndarray(ti.f32, array.shape) for array in given] if m else given
+        for array, numbers in zip(arrays, given if m else (), strict=False):
+            array.from_numpy(numbers)
+        add(*arrays)
+        s, low, high = [array.to_numpy() if m else array for array in arrays[2:]]
+        assert np.array_equal(s, 2 + values @ given[1])
+        assert np.array_equal(low, np.where(values > 3, values, 2).min(axis=1, initial=2))
+        assert np.array_equal(high, values.max(axis=1, initial=2))
+
+
+@pytest.mark.parametrize("order", ["i, j, k", "i, k, j", "k, i, j"])
+def test_a_product_of_matrices_that_adds_has_tiles(target, order, short_is_long, monkeypatch):
+    n = 64
+    for name in ("FEWEST", "SHORT", "THIN"):
+        monkeypatch.setattr(register_plan, name, 1)
+    a, b, c = (ti.field(ti.i32, (n, n)) for _ in range(3))
+    left, right = np.arange(n * n).reshape(n, n) % 9, np.arange(n * n).reshape(n, n) % 7
+    a.from_numpy(left.astype(np.int32))
+    b.from_numpy(right.astype(np.int32))
+
+    @ti.kernel
+    def ijk():
+        for i, j, k in ti.ndrange(n, n, n):
+            c[i, j] += a[i, k] * b[k, j]
+
+    @ti.kernel
+    def ikj():
+        for i, k, j in ti.ndrange(n, n, n):
+            c[i, j] += a[i, k] * b[k, j]
+
+    @ti.kernel
+    def kij():
+        for k, i, j in ti.ndrange(n, n, n):
+            c[i, j] += a[i, k] * b[k, j]
+
+    kernel = {"i, j, k": ijk, "i, k, j": ikj, "k, i, j": kij}[order]
+    c.fill(5)
+    kernel()
+    assert np.array_equal(c.to_numpy(), 5 + left @ right)
+    source = cuda(kernel)
+    assert "(register_tiles)" in source and "atomicAdd" not in source
+
+
+def test_few_long_rows_are_shared_by_parts(target):
+    n, m = 7, 70000
+    a, s = ti.field(ti.i32, (n, m)), ti.field(ti.i32, n)
+    values = (np.arange(n * m) % 17 - 8).astype(np.int32).reshape(n, m)
+    a.from_numpy(values)
+
+    @ti.kernel
+    def add():
+        for i, j in ti.ndrange(n, (3, m)):
+            s[n - 1 - i] += a[i, j]
+
+    add()
+    assert np.array_equal(s.to_numpy()[::-1], values[:, 3:].sum(axis=1))
+    assert "int j = 3 + part; j < m; j += 2048" in cuda(add)
+
+
+def test_four_axes_vectors_and_offsets(target, short_is_long):
+    """Channels of images: the element depends on the second of four axes; vectors are added as they are."""
+    shape = (2, 3, 5, 9)
+    x = ti.Vector.field(2, ti.f32, shape, offset=(1, -2, 0, 3))
+    channels, images = ti.Vector.field(2, ti.f32, 3, offset=-2), ti.field(ti.i32, (2, 5, 9), offset=(1, 0, 3))
+    values = (np.arange(2 * np.prod(shape)) % 5).astype(np.float32).reshape(*shape, 2)
+    x.from_numpy(values)
+
+    @ti.kernel
+    def add():
+        for b, c, i, j in x:
+            channels[c] += x[b, c, i, j]
+            if x[b, c, i, j].x > 1:
+                images[b, i, j] += c
+
+    add()
+    assert np.array_equal(channels.to_numpy(), values.sum(axis=(0, 2, 3)))
+    expected = ((values[..., 0] > 1) * np.array([-2, -1, 0])[None, :, None, None]).sum(axis=1)
+    assert np.array_equal(images.to_numpy(), expected)
+    source = cuda(add)
+    assert "for (int c = " in source and "channels_sum += x(b, c, i, j)" in source
+
+
+def test_what_stays():
+    """Elements of all axes, or of numbers that are read; results that are used; stores; sums that must be exact."""
+
+    def has_sums(case, n=512, **options):
+        ti.init(arch=ti.python, log_level=ti.ERROR, **options)
+        a, s, t, k = ti.field(ti.f32, (n, n)), ti.field(ti.f32, n), ti.field(ti.f32, (n, n)), ti.field(ti.i32, n)
+
+        @ti.kernel
+        def add():
+            for i, j in a:
+                if ti.static(case == "all axes"):
+                    t[j, i // 2] += a[i, j]
+                elif ti.static(case == "read"):
+                    s[k[j]] += a[i, j]
+                elif ti.static(case == "used"):
+                    t[i, j] = ti.atomic_add(s[j], a[i, j])
+                elif ti.static(case == "stored"):
+                    s[j] += a[i, j]
+                    t[i, j] = a[i, j]
+                elif ti.static(case == "loaded"):
+                    s[j] += a[i, j] * s[i]
+                elif ti.static(case == "random"):
+                    s[j] += ti.random()
+                elif ti.static(case == "other"):
+                    s[j] += a[i, j]
+                    t[j, i // 2] += a[i, j]
+                else:
+                    s[j] += a[i, j]
+
+        return "(axis_sums)" in cuda(add)
+
+    assert has_sums("") and not has_sums("", n=128)
+    for case in ("all axes", "read", "used", "stored", "loaded", "random", "other"):
+        assert not has_sums(case), case
+    for options in ({"fast_math": False}, {"deterministic": True}, {"passes": "-axis_sums"}):
+        assert not has_sums("", **options), options
+
+
+def test_each_loop_of_one_has_its_own_reduction(target):
+    """A total and sums of columns become two tasks; only one of them joins the total."""
+    n = 300
+    a, columns, rows, total = ti.field(ti.i32, (n, n)), ti.field(ti.i32, n), ti.field(ti.i32, n), ti.field(ti.i32, ())
+    a.from_numpy(np.arange(n * n, dtype=np.int32).reshape(n, n) % 100)
+
+    @ti.kernel
+    def add() -> ti.i32:
+        count = 0
+        for i, j in a:
+            total[None] += a[i, j]
+            columns[j] += a[i, j]
+            rows[i] += 1
+            if a[i, j] > 50:
+                count += 1
+        return count
+
+    values = a.to_numpy()
+    assert add() == (values > 50).sum() and total[None] == values.sum()
+    assert np.array_equal(columns.to_numpy(), values.sum(axis=0)) and np.array_equal(rows.to_numpy(), [n] * n)

@@ -1,0 +1,391 @@
+"""Lets one iteration of a parallel loop do what several did one by one along an axis, where they add to one element.
+
+    for i, j in a { atomic add s[i], a[i, j] }    ->    for i in n { t = 0
+                                                            for j in m { t = t + a[i, j] }
+                                                            atomic add s[i], t }
+
+    for i, j in a { atomic add s[j], a[i, j] }    ->    for i_chunk, j in (0 .. n step 64, 0 .. m) { t = 0
+                                                            for i in i_chunk .. min(i_chunk + 64, n) { t = t + a[i, j] }
+                                                            atomic add s[j], t }
+
+Threads that add to one place wait for each other: sums of the rows and columns of 4,096 x 4,096 floats took an H200
+1.55 ms by atomic additions alone.
+
+If the element does not depend on the last axis, the whole axis becomes a serial loop, as if Python had one: threads
+share it (`shared_rows`), or it is a product of matrices, `c[i, j] += a[i, k] * b[k, j]`, which has tiles
+(`register_tiles`). So there must be many rows, and the loads must be along rows, or along columns of the axis before.
+Else some threads share a row: each takes iterations that are as many apart, and adds what it has. Of ndarrays a launch
+chooses.
+
+If the element depends on the last axis, that stays parallel, since neighbouring threads read neighbours, and a thread
+takes `CHUNK` iterations along another axis, or all if there are threads enough.
+
+A loop that adds to several elements which depend on different axes becomes one loop for each.
+
+A sum under a condition, `if i > 0: s[i - 1] += a[i, j]`, may be one of no terms, whose element need not exist. So it is
+added only if it is not 0 (a minimum or maximum: if there is one).
+
+The order of a sum differs from Python's, so sums of floats need `fast_math`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from math import prod
+
+from ...ir.builder import Builder
+from ...ir.functions import Call, reachable
+from ...ir.nodes import Block, Remark, Statement, operands, walk
+from ...ir.ops import ATOMIC_OPS
+from ...ir.statements import (
+    RECORDS,
+    Alloca,
+    ArgLoad,
+    Array,
+    ArrayShape,
+    AtomicOp,
+    Break,
+    Cast,
+    Const,
+    Continue,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalStore,
+    If,
+    LocalLoad,
+    LoopIndex,
+    Operation,
+    Rand,
+    RangeFor,
+    Return,
+    base_pointer,
+    is_const,
+    repeats,
+)
+from ...ir.tasks import AtLeast, Kernel, Length, Task
+from ...ir.threads import neutral
+from ...ir.types import Scalar, Tensor, element_of, i32
+from ..analysis.queries import count_along, is_given, is_index_of, names_of, trip_count
+from ..analysis.reducible import always_performed
+from ..context import PassContext
+from ..rewrite import DROPPED, Rewriter
+from ..tasks.copies import copy_of, put_in_place, split
+from .overlap_loads import is_field_in_order
+from .private_sums import scattered
+from .shared_rows import axes_in
+
+FEWEST_ROWS, SHORTEST = 1 << 12, 64
+"""Rows that keep a GPU busy, and iterations of a row that are worth a loop."""
+PARTS, LEAST_PARTS = 256, 32
+"""Threads of a row, if only the launch knows how many rows there are, and at least."""
+CHUNK = 64
+"""Iterations of a thread along an axis that is not the last one."""
+FEWEST = 1 << 16
+"""Iterations of a loop that is worth chunks."""
+BUSY, MANY = 1 << 14, 1 << 17
+"""Threads that are enough for long loops without loads in flight, and for others."""
+JOINED = {"sub": "add"}
+"""What adds the result of the serial loop to an element, if not the operation of an iteration."""
+MOST_SUMS = 4
+MOST_STATEMENTS = 64
+"""Statements of a body that several loops may repeat."""
+
+
+def axis_sums(kernel: Kernel, context: PassContext) -> bool:
+    """Add along axes in serial loops on GPUs."""
+    capabilities, options = context.capabilities, context.options
+    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or options.deterministic:
+        return False
+    changed = False
+    for task in list(kernel.tasks):
+        groups = _groups(task, options.fast_math)
+        if not groups or any(axes and _serial_axis(task, axes) is None for axes in groups):
+            continue
+        if len(groups) > 1 and len(list(islice(reachable(task.body), MOST_STATEMENTS + 1))) > MOST_STATEMENTS:
+            continue
+        for own, axes in _one_for_each(kernel, task, list(groups)):
+            axis = _serial_axis(own, axes) if axes else None
+            if axis is not None:
+                _give_loop(kernel, own, axis, options.why_comments)
+                changed = True
+    return changed
+
+
+# --- which loops ------------------------------------------------------------------------------------------------------
+
+
+def _groups(task: Task, fast_math: bool) -> dict[frozenset[int], None]:
+    """Return the sets of axes on which the elements depend that a task only adds to; {} if it does anything else."""
+    loop = task.loop
+    if loop is None or loop.order or loop.cells is not None or loop.block_local or not _is_plain(loop):
+        return {}
+    found = _added(task)
+    atomics = [atomic for of_array in found.values() for atomic in of_array]
+    if not 0 < len(atomics) <= MOST_SUMS:
+        return {}
+    allowed, excluded = set(atomics), (*RECORDS, Rand, GlobalStore, Call, AtomicOp, Break, Continue, Return)
+    if any(isinstance(s, excluded) and s not in allowed for s in walk(task.body)):
+        return {}
+    axes = [_axes_of(atomic, loop, fast_math) for atomic in atomics]
+    always = set(always_performed(task.body))
+    if any(isinstance(atomic.type, Tensor) and atomic not in always for atomic in atomics):
+        return {}  # whether there was a term would be a question for each component
+    return {} if None in axes else dict.fromkeys(found for found in axes if found is not None)
+
+
+def _added(task: Task) -> dict[Array, list[AtomicOp]]:
+    """Return the atomic operations on memory of a loop that accesses it by nothing else, by array."""
+    return scattered(task, _is_plain_memory, ("add", "sub", "min", "max"))
+
+
+def _is_plain_memory(array: Array) -> bool:
+    """Return whether an array is an ndarray, or a field in memory of its own."""
+    if array.is_shared or array.place is not None or array.node is not None or array.clamped:
+        return False
+    return isinstance(array.element, (Scalar, Tensor)) and element_of(array.element).bits >= 32
+
+
+def _is_plain(loop: RangeFor) -> bool:
+    """Return whether a loop has several axes in steps of 1, and its bounds are known before it is launched."""
+    is_by_one = all(is_const(step, 1) for step in loop.steps) and all(start.type == i32 for start in loop.starts)
+    return is_by_one and len(loop.starts) > 1 and all(map(is_given, (*loop.starts, *loop.ends)))
+
+
+def _axes_of(atomic: AtomicOp, loop: RangeFor, fast_math: bool) -> frozenset[int] | None:
+    """Return the axes on which the element depends, None if it is computed from something else, or has to be exact."""
+    pointer = atomic.pointer
+    if not isinstance(pointer, GlobalPtr) or not isinstance(pointer.type, (Scalar, Tensor)) or pointer.cell is not None:
+        return None
+    if atomic.op in ("add", "sub") and element_of(pointer.type).is_float and not fast_math:
+        return None
+    if not all(_is_computed(index, loop) for index in pointer.indices):
+        return None
+    return frozenset[int]().union(*(axes_in(index, loop) for index in pointer.indices))
+
+
+def _is_computed(value: Statement, loop: RangeFor) -> bool:
+    """Return whether an index is made of numbers, arguments and the indices of the loop."""
+    if isinstance(value, (Const, ArgLoad, ArrayShape)) or is_index_of(value, loop):
+        return True
+    return isinstance(value, (Cast, Operation)) and all(_is_computed(inner, loop) for inner in operands(value))
+
+
+def _serial_axis(task: Task, axes: frozenset[int]) -> int | None:
+    """Return the axis whose iterations a thread should run, or some of them; None if there is none.
+
+    axes: those of the element.
+    """
+    loop = task.loop
+    assert loop is not None
+    counts = [count_along(loop, axis) for axis in range(len(loop.starts))]
+    known = [count for count in counts if count is not None]
+    others = [axis for axis in range(len(counts)) if axis not in axes]
+    if not others or (len(known) == len(counts) and prod(known) < FEWEST):
+        return None
+    length = counts[others[-1]]
+    return others[-1] if length is None or length >= (SHORTEST if others[-1] == len(counts) - 1 else 2) else None
+
+
+def _parts_of(task: Task) -> int:
+    """Return how many threads share a row that no `shared_rows` would share, 0 if the row should be a serial loop."""
+    loop = task.loop
+    assert loop is not None
+    *counts, length = (count_along(loop, axis) for axis in range(len(loop.starts)))
+    rows = [count for count in counts if count is not None]
+    if len(rows) < len(counts) or length is None:
+        return 0 if _reads_rows(task, loop) else PARTS
+    if prod(rows) >= FEWEST_ROWS and _reads_rows(task, loop):
+        return 0
+    parts = LEAST_PARTS
+    while parts * prod(rows) < MANY and parts * 2 * LEAST_PARTS <= length:
+        parts *= 2
+    return parts
+
+
+def _reads_rows(task: Task, loop: RangeFor) -> bool:
+    """Return whether a serial loop over the last axis reads rows, or columns of the axis before, and nothing else."""
+    last = len(loop.starts) - 1
+    found = False
+    for statement in walk(task.body):
+        if repeats(statement):
+            return False
+        pointer = base_pointer(statement.pointer) if isinstance(statement, GlobalLoad) else None
+        if not isinstance(pointer, GlobalPtr) or not pointer.indices:
+            continue
+        *before, final = pointer.indices
+        is_column = is_index_of(final, loop) and final.axis == last - 1 and any(_has(i, loop, last) for i in before)
+        is_row = is_index_of(final, loop) and final.axis == last and not any(_has(i, loop, last) for i in before)
+        if not is_row and not is_column and any(_has(index, loop, last) for index in pointer.indices):
+            return False
+        is_plain = pointer.array.shape is None or is_field_in_order(pointer.array)
+        found |= is_plain and (is_column or (is_row and any(not isinstance(index, Const) for index in before)))
+    return found
+
+
+def _has(value: Statement, loop: RangeFor, axis: int) -> bool:
+    """Return whether the index along an axis is in a value, without what it loads."""
+    return axis in axes_in(value, loop)
+
+
+# --- one loop for each set of axes ------------------------------------------------------------------------------------
+
+
+def _one_for_each(kernel: Kernel, task: Task, groups: Sequence[frozenset[int]]) -> list[tuple[Task, frozenset[int]]]:
+    """Return a task for each set of axes, which adds to the elements that depend on these alone."""
+    if len(groups) == 1:
+        return [(task, groups[0])]
+    tasks = [task, *(copy_of(task) for _ in groups[1:])]
+    put_in_place(kernel, task, tasks)
+    dropped: set[Statement] = set()
+    for own, axes in zip(tasks, groups, strict=True):
+        assert own.loop is not None
+        atomics = [atomic for of_array in _added(own).values() for atomic in of_array]
+        dropped.update(atomic for atomic in atomics if _axes_of(atomic, own.loop, True) != axes)
+
+    def rule(rewriter: Rewriter, atomic: Statement) -> Statement | None:
+        return DROPPED if atomic in dropped else None
+
+    Rewriter({AtomicOp: rule}).run(kernel)
+    return list(zip(tasks, groups, strict=True))
+
+
+def _give_loop(kernel: Kernel, task: Task, axis: int, explains: bool) -> None:
+    """Give a task a serial loop along an axis; two tasks if only the launch knows how many rows there are."""
+    loop = task.loop
+    assert loop is not None
+    parts = _parts_of(task) if axis == len(loop.starts) - 1 else 0
+    if axis == len(loop.starts) - 1 and not parts and trip_count(loop) is None:
+        rows, length = tuple(map(Length, range(axis))), Length(axis)
+        few = split(task, AtLeast(rows, FEWEST_ROWS), AtLeast((length,), SHORTEST))
+        task.launches = f"for {FEWEST_ROWS:,} rows and more of {SHORTEST} and more"
+        few.launches = "for fewer or shorter rows"
+        put_in_place(kernel, task, [few, task])
+        _Sums(kernel, few, axis, PARTS).run(explains)
+    _Sums(kernel, task, axis, parts).run(explains)
+
+
+# --- the serial loop --------------------------------------------------------------------------------------------------
+
+
+class _Sums:
+    """Moves iterations of a task along an axis into a serial loop.
+
+    parts: threads of a row, along the last axis, each of which takes every `parts`th iteration; 0 for whole rows, or
+    chunks of another axis.
+    """
+
+    def __init__(self, kernel: Kernel, task: Task, axis: int, parts: int = 0) -> None:
+        assert task.loop is not None
+        self.kernel, self.task, self.loop, self.axis, self.parts = kernel, task, task.loop, axis, parts
+        self.is_last = axis == len(task.loop.starts) - 1
+        self.variables: dict[AtomicOp, Alloca] = {}
+
+    def run(self, explains: bool) -> None:
+        """Change the task."""
+        loop, task = self.loop, self.task
+        atomics = [atomic for of_array in _added(task).values() for atomic in of_array]
+        always = set(always_performed(task.body))
+        names = names_of(loop)
+        task.over = task.over or (", ".join(names) if loop.over is None else loop.over.name)
+        loop.names, loop.over = list(names), None
+        body = Block(task.body.statements)
+        builder = Builder(Block(), loop.location)
+        for atomic in atomics:
+            self.variables[atomic] = self._variable(builder, atomic)
+        indices = [s for s in walk(body) if isinstance(s, LoopIndex) and s.loop is loop]
+        row = builder.add(RangeFor(*self._bounds(builder), [names[self.axis]], body))
+        is_gone = len(loop.names) < len(names)
+        for index in indices:
+            if index.axis == self.axis:
+                index.loop, index.axis = row, 0
+            elif is_gone and index.axis > self.axis:
+                index.axis -= 1
+        if explains and not is_gone:
+            note = f"{self.parts} threads add along a row, each to a sum of its own (axis_sums)"
+            if not self.parts:
+                note = f"{CHUNK} iterations that add to one element are one (axis_sums)"
+            row.remarks = (Remark(note, "above", row.location),)
+        task.body.statements = builder.block.statements
+        self._replace_atomics()
+        for atomic, variable in self.variables.items():
+            self._add_result(atomic, variable, atomic in always)
+
+    def _variable(self, builder: Builder, atomic: AtomicOp) -> Alloca:
+        """Add the variable for one of the elements, which starts with the neutral number."""
+        pointer, op = atomic.pointer, ATOMIC_OPS[atomic.op]
+        assert isinstance(pointer, GlobalPtr) and isinstance(pointer.type, (Scalar, Tensor))
+        kind = {"min": "least", "max": "greatest"}.get(op, "sum")
+        variable = builder.add(Alloca(type=pointer.type, name=f"{pointer.array.name}_{kind}"))
+        element = element_of(pointer.type)
+        builder.store(variable, builder.const(neutral(JOINED.get(atomic.op, atomic.op), element), element))
+        return variable
+
+    def _bounds(self, builder: Builder) -> tuple[list[Statement], list[Statement], list[Statement]]:
+        """Return start, end and step of the serial loop, and change the parallel one along the axis."""
+        loop, axis = self.loop, self.axis
+        start, end, step = loop.starts[axis], loop.ends[axis], loop.steps[axis]
+        if self.parts:
+            loop.names[axis] = "part"
+            loop.starts[axis], loop.ends[axis] = self._bound(0), self._bound(self.parts)
+            part = builder.add(LoopIndex(loop, axis, type=i32))
+            first = part if is_const(start, 0) else builder.op("add", builder.again(start), part)
+            return [first], [builder.again(end)], [builder.const(self.parts)]
+        if self._is_whole():
+            loop.names.pop(axis)
+            for values in (loop.starts, loop.ends, loop.steps):
+                values.pop(axis)
+            return [builder.again(start)], [builder.again(end)], [builder.again(step)]
+        length = count_along(loop, axis)
+        loop.steps[axis] = self._bound(CHUNK)
+        chunk = builder.add(LoopIndex(loop, axis, type=i32))
+        count: Statement = builder.const(CHUNK)
+        loop.names[axis] += "_chunk"
+        if length is None or length % CHUNK:
+            count = builder.op("min", builder.op("sub", builder.again(end), chunk), count)
+        return [chunk], [builder.op("add", chunk, count)], [builder.const(1)]
+
+    def _is_whole(self) -> bool:
+        """Return whether a thread should run all iterations along the axis."""
+        *others, length = (count_along(self.loop, axis) for axis in [*self._other_axes(), self.axis])
+        known = [count for count in others if count is not None]
+        is_busy = len(known) == len(others) and prod(known) >= BUSY
+        return self.is_last or is_busy or (length is not None and length <= CHUNK)
+
+    def _other_axes(self) -> list[int]:
+        return [axis for axis in range(len(self.loop.starts)) if axis != self.axis]
+
+    def _bound(self, value: int) -> Const:
+        """Return a number for the parallel loop."""
+        made = Const(value, type=i32, location=self.loop.location)
+        self.task.prologue.statements.append(made)
+        return made
+
+    def _replace_atomics(self) -> None:
+        """Let each iteration change a variable in place of an element."""
+        variables = self.variables
+
+        def rule(rewriter: Rewriter, atomic: Statement) -> Statement | None:
+            if not isinstance(atomic, AtomicOp) or atomic not in variables:
+                return None
+            builder, variable = rewriter.builder(atomic), variables[atomic]
+            builder.store(variable, builder.op(ATOMIC_OPS[atomic.op], builder.load(variable), atomic.value))
+            return DROPPED
+
+        Rewriter({AtomicOp: rule}).run(self.kernel)
+
+    def _add_result(self, atomic: AtomicOp, variable: Alloca, is_certain: bool) -> None:
+        """Add what the iterations have found to the element. is_certain: whether each of them has found something."""
+        builder = Builder(self.task.body, atomic.location)
+        total = builder.add(LocalLoad(variable, type=variable.type))
+        op = JOINED.get(atomic.op, atomic.op)
+        if is_certain:
+            builder.atomic(op, builder.again(atomic.pointer), total)
+            return
+        assert isinstance(variable.type, Scalar)
+        if op != "add" and variable.type.is_float:
+            is_any = builder.op("eq", total, total)
+        else:
+            is_any = builder.op("ne", total, builder.const(neutral(op, variable.type), variable.type))
+        with builder.into(builder.add(If(is_any)).then):
+            builder.atomic(op, builder.again(atomic.pointer), total)
