@@ -105,7 +105,7 @@ class TaichiRuntimeError(ReportedError, RuntimeError):
 
 
 class LaunchTimeoutError(TaichiRuntimeError):
-    """A launch took longer than `ti.init(watchdog=...)` allows, and was stopped or is waited for no longer."""
+    """A launch took longer than `ti.init(watchdog=...)` or a tool allows; it was stopped or is waited for no more."""
 
     __module__ = PACKAGE
 

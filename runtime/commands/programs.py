@@ -94,7 +94,7 @@ def add_process_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--time-limit", type=float, metavar="SECONDS",
-        help="for a run of an edit; without it 10, or 30 times what the generated source takes",
+        help="for a run of an edit; without it 10, or 30 times what the generated source takes; in-process 30 or 100",
     )  # fmt: skip
 
 

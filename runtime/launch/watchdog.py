@@ -6,6 +6,8 @@ In: programs and launchers. Out: programs that wait for the end of each launch, 
 - In the interpreter the thread gets the error between two of its statements.
 - lavapipe ends all loops after 65,535 iterations, so its launches are waited for, and late ones are an error.
 - A kernel on a GPU cannot be stopped. It is waited for no longer, and refuses all later use.
+
+Tools that run edited sources in this process limit their waits in the same way (`may_wait_for_ever`, `give_up`).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from ...transpiler.backend.module.interface import BackendModule, TaskSource
 from ...transpiler.errors import LaunchTimeoutError, TaichiRuntimeError
@@ -31,6 +33,33 @@ def limited(session: Session, module: BackendModule, program: Any) -> Any:
     if hasattr(device, "finish_within"):
         return _Waiting(session, module, program)
     return program if module.program is None else _Interpreted(session, module, program)
+
+
+NO_STOP = "No call of the driver stops it, so this process cannot use the device any more; host memory is intact"
+
+
+def may_wait_for_ever(device: Any) -> bool:
+    """Return whether waits for a launch that does not end have to be limited: nothing else ends it, or them."""
+    return hasattr(device, "finish_within") and not getattr(device, "ends_loops", False)
+
+
+def give_up(session: Session, reason: str, hint: str) -> NoReturn:
+    """Let a session whose launch does not end refuse all later use, and the process end without its driver.
+
+    Raises: LaunchTimeoutError.
+    """
+    device: Any = session.device
+    session.stuck = reason
+    device.refuse(reason)
+    end_without_drivers()
+    raise LaunchTimeoutError(reason, hint)
+
+
+def described(module: BackendModule) -> str:
+    """Return the name of a kernel, with its tasks if there are several: who waits does not know which of them runs."""
+    names = ", ".join(f"`{task.name}`" for task in module.tasks)
+    what = "" if len(module.tasks) == 1 else f" (one of the tasks {names})"
+    return f"kernel `{module.kernel}`{what}"
 
 
 def naming(launch: Callable[..., Any], module: BackendModule, paths: Sequence[Path]) -> Callable[..., Any]:
@@ -91,16 +120,8 @@ class _Waiting(_Limited):
             return
         if getattr(device, "ends_loops", False):
             self._wait_for_end()
-        names = ", ".join(f"`{task.name}`" for task in self._module.tasks)
-        what = "" if len(self._module.tasks) == 1 else f" (one of the tasks {names})"
-        reason = (
-            f"kernel `{self._module.kernel}`{what} has run for more than {self._seconds:g} s on {device.title}. No "
-            "call of the driver stops it, so this process cannot use the device any more; host memory is intact"
-        )
-        self._session.stuck = reason
-        device.refuse(reason)
-        end_without_drivers()
-        raise LaunchTimeoutError(reason, f"{WATCHDOG_HINT}. Start the program again")
+        reason = f"{described(self._module)} has run for more than {self._seconds:g} s on {device.title}. {NO_STOP}"
+        give_up(self._session, reason, f"{WATCHDOG_HINT}. Start the program again")
 
     def _wait_for_end(self) -> None:
         """Wait for a driver that ends all loops. Raises: LaunchTimeoutError, with the driver's error if it has one."""

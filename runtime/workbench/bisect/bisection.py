@@ -166,6 +166,8 @@ class _Bisector:
         try:
             found = self._run(limit)
         except (TaichiRuntimeError, InternalError) as error:
+            if self.variants.session.stuck:  # all later probes would fail, too
+                raise
             difference = str(error.message if isinstance(error, ReportedError) else error).splitlines()[0]
         else:
             difference = self._compared(found)

@@ -115,6 +115,12 @@ class ReplicaSet:
         program: Any = self._replicas.load(module, self._packed)
         return lambda: program.submit(counts)
 
+    def run_once(self, module: BackendModule, counts: Sequence[int], wait: Callable[[], None]) -> None:
+        """Launch a module once on the copies. wait: waits for the end."""
+        self.restore()
+        self.launcher(module, counts)()
+        wait()
+
     def harness(
         self, modules: Sequence[BackendModule], timer: Timer, counts: Sequence[Sequence[int]]
     ) -> BenchmarkHarness:

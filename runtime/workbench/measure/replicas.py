@@ -384,10 +384,12 @@ class Replicas:
         counts: Sequence[int],
         pattern: int = PATTERNS[0],
         prepare: Callable[[Region, Array], Array] | None = None,
+        wait: Callable[[], None] | None = None,
     ) -> Outcome:
         """Run a module once and wait for it. pattern: of the guards.
 
         prepare: changes what a copy holds before, given a region and its contents, which it must not change.
+        wait: waits for the end; None: the device's `synchronize`, for however long that takes.
         Raises: TaichiRuntimeError where the device reports a fault.
         """
         packed = self.place(pattern, prepare)
@@ -395,7 +397,7 @@ class Replicas:
         self._forbid()
         with program.lock or nullcontext():
             program.submit(counts)
-        self._session.device.synchronize()
+        (self._session.device.synchronize if wait is None else wait)()
         if self._guard is not None:
             self._guard.allow_all()
         return self._collect(pattern)

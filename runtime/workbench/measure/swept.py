@@ -12,7 +12,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from ....transpiler.errors import TaichiRuntimeError
+from ....transpiler.errors import LaunchTimeoutError, TaichiRuntimeError
 from ..edits import selection as edits
 from ..edits.variants import EDIT, GENERATED, Variants, with_templates
 from .compare import DIFFERS, PASSED, ROUNDS, SKIPPED, Comparer, Comparison, Size, checked_module
@@ -98,6 +98,8 @@ class SweptComparer:
             comparer = Comparer(self._variants, SWEPT_ROUNDS, *self._tolerances, self._runner, sweep.recording(case))
             faults = comparer.faults()
         except TaichiRuntimeError as error:
+            if self._variants.session.stuck:
+                raise
             return replace(size, text=f"the generated source does not take it: {error.message}"), case, None
         return (replace(size, text=faults), case, None) if faults else (size, case, comparer)
 
@@ -108,6 +110,8 @@ def _against(comparer: Comparer, size: Size, name: str, module: BackendModule) -
         found = comparer.against(name, module)
     except ProcessEnded as error:
         raise ProcessEnded(f"{error.message} with {size.shapes}", error.hint) from None
+    except LaunchTimeoutError as error:
+        raise LaunchTimeoutError(f"{error.message}. Its arrays were {size.shapes}", error.hint) from None
     except TaichiRuntimeError as error:
         raise TaichiRuntimeError(f"{error.message} with {size.shapes}", error.hint) from None
     if found.passed:
@@ -142,10 +146,11 @@ def compare(
 
     variant: its name; None: the one that a launch runs, or the unnamed edit. relative, absolute: tolerances instead of
     those by type. in_process: run it in this process, which it may then end. time_limit: for a run of it [s]; None: 10,
-    or 30 times what the generated source takes. sanitize: with the sanitizers of the C compiler. sweep: also with
-    ndarrays of other sizes.
+    or 30 times what the generated source takes; in this process, where GPUs alone have a limit, see `Runner`. sanitize:
+    with the sanitizers of the C compiler. sweep: also with ndarrays of other sizes.
     Raises: the edit's own error where it cannot run; TaichiRuntimeError where there is no such variant, where the
-    device reports a fault, and where the edit crashes or exceeds the time limit.
+    device reports a fault, and where the edit crashes or exceeds the time limit (in this process: a
+    LaunchTimeoutError, after which the device refuses all use).
     """
     variants = with_templates(variants, None if variant is None else [variant])
     if variant is None:

@@ -1,8 +1,9 @@
 """Where the sources of a call run: on copies in this process, or on copies in a child process.
 
 In: a `Recording` and modules. Out: `Outcome`s and times. `Runner` is in this process: what an edit breaks is broken for
-the program. `IsolatedRunner` starts a process at its first use, and another one where a source has ended it; a source
-that crashes, hangs or loses the device there ends in an error that names it.
+the program, and a GPU on which it does not end is given up. `IsolatedRunner` starts a process at its first use, and
+another one where a source has ended it; a source that crashes, hangs or loses the device there ends in an error that
+names it.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ....arrays.memory import Array
+from ....launch.watchdog import NO_STOP, described, give_up, may_wait_for_ever, naming
+from ...edits.variants import GENERATED
 from ..harness import ReplicaSet
 from ..replicas import Outcome, Recording, Region, Replicas, Trespass
 from ..timing import measure
@@ -38,6 +42,8 @@ LEAST_SECONDS = 10.0
 """Time limit of an edit if the generated source is fast."""
 SLOWER = 30.0
 """An edit may take so many times as long as the generated source."""
+PATIENT_SECONDS, PATIENT_SLOWER, PATIENT_GENERATED_SECONDS = 30.0, 100.0, 600.0
+"""The same three in this process, which cannot use its GPU any more after the limit."""
 TIMING_SECONDS = 60.0
 """Time limit of a measurement, in addition to several times the seconds that it is given."""
 
@@ -53,29 +59,41 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Time limits [s] of a run. given: by the user, for edits."""
+    """Time limits [s] of a run. given: by the user, for edits. slower: how many times as long an edit may take."""
 
     given: float | None = None
+    least: float = LEAST_SECONDS
+    slower: float = SLOWER
+    generated: float = GENERATED_SECONDS
 
     def of_edit(self, generated: float) -> float:
         """Return the limit of an edit. generated: how long the generated source takes."""
-        return max(LEAST_SECONDS, SLOWER * generated) if self.given is None else self.given
+        return max(self.least, self.slower * generated) if self.given is None else self.given
 
     def of_generated(self) -> float:
         """Return the limit of the generated source."""
-        return GENERATED_SECONDS if self.given is None else max(self.given, GENERATED_SECONDS)
+        return max(self.given or 0.0, self.generated)
 
 
 class Runner:
-    """Runs the sources of a call in this process."""
+    """Runs the sources of a call in this process.
+
+    limit: of an edit's run on a GPU [s]; None: that of the session's watchdog; without one 30, or 100 times what the
+    generated source takes.
+    """
 
     is_isolated = False
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, limit: float | None = None) -> None:
         self.session = session
         self._recording: Any = None
         self._replicas: Any = None
         self._timed: Any = None
+        self._paths: dict[str, Sequence[Path]] = {}
+        self._durations: dict[int, tuple[Recording, float]] = {}
+        watchdog = session.config.watchdog
+        generated = watchdog or PATIENT_GENERATED_SECONDS
+        self._limits = Limits(limit or watchdog or None, PATIENT_SECONDS, PATIENT_SLOWER, generated)
 
     def take(self, recording: Recording) -> None:
         """Run what follows on copies of this call's memory."""
@@ -85,6 +103,8 @@ class Runner:
 
     def load(self, name: str, module: BackendModule, paths: Sequence[Path] = ()) -> None:
         """Compile a module. Raises: TaichiCompilationError if the driver's compiler refuses it."""
+        if paths:
+            self._paths[name] = paths
         self.session.programs.find(module)
 
     def run(
@@ -92,9 +112,12 @@ class Runner:
         is_edit: bool = True,
     ) -> Outcome:  # fmt: skip
         """Run a module once; see `Replicas.run`. Raises: TaichiRuntimeError that names the module."""
+        wait = self._wait_for(name, module, is_edit)
         try:
-            outcome: Outcome = self._replicas.run(module, counts, pattern, prepare)
+            outcome: Outcome = self._replicas.run(module, counts, pattern, prepare, wait)
         except TaichiRuntimeError as error:
+            if self.session.stuck:
+                raise
             raise _named(name, error) from error
         return outcome
 
@@ -105,6 +128,7 @@ class Runner:
         """Time modules alternately; see `timing.measure`."""
         if self._timed is None:
             self._timed = ReplicaSet(self._recording)
+        self._run_once(modules, counts)
         timer = self.session.device.timer()
         try:
             harness = self._timed.harness(list(modules.values()), timer, counts)
@@ -116,6 +140,56 @@ class Runner:
     def close(self) -> None:
         """Free the copies."""
         self._replicas = self._timed = None
+        self._durations.clear()
+
+    # --- how long runs may take
+
+    @property
+    def _longest(self) -> float:
+        """How long the generated source takes in the call at most, 0 if it has not run [s]."""
+        return self._durations.get(id(self._recording), (None, 0.0))[1]
+
+    def _note_duration(self, seconds: float) -> None:
+        """Record how long the generated source took. The recording is referred to, so that no other gets its id."""
+        self._durations[id(self._recording)] = self._recording, max(self._longest, seconds)
+
+    def _wait_for(self, name: str, module: BackendModule, is_edit: bool) -> Callable[[], None]:
+        """Return what waits for a launch, and gives up a GPU that does not end it."""
+
+        def wait() -> None:
+            device: Any = self.session.device
+            begin = perf_counter()
+            if may_wait_for_ever(device):
+                limit = self._limits.of_edit(self._longest) if is_edit else self._limits.of_generated()
+                if not device.finish_within(limit):
+                    self._give_up(name, module, limit, is_edit)
+            device.synchronize()
+            if not is_edit:
+                self._note_duration(perf_counter() - begin)
+
+        return naming(wait, module, self._paths.get(name, ()))
+
+    def _give_up(self, name: str, module: BackendModule, limit: float, is_edit: bool) -> None:
+        generated = f"; the generated source takes {self._longest:.3g} s" if is_edit and self._longest else ""
+        reason = (
+            f"{_shown(name)} of {described(module)} has run for more than {limit:g} s on {self.session.device.title}"
+            f"{generated}. It loops without end, or it accesses memory that does not exist, which drivers of GPUs do "
+            f"not always report. {NO_STOP}"
+        )
+        hint = "`time_limit=`, or `--time-limit`, allows more. Start the program again"
+        if can_isolate():
+            hint += "; without `in_process=True`, or `--in-process`, edits run in a process that can be stopped"
+        give_up(self.session, reason, hint)
+
+    def _run_once(self, modules: dict[str, BackendModule], counts: Sequence[Sequence[int]]) -> None:
+        """Run modules once where waits have to be limited, so that one that does not end is named."""
+        if not may_wait_for_ever(self.session.device):
+            return
+        generated = self._recording.launchable.generated
+        if not self._longest:
+            self._timed.run_once(generated, self._recording.counts, self._wait_for(GENERATED, generated, False))
+        for (name, module), each in zip(modules.items(), counts, strict=True):
+            self._timed.run_once(module, each, self._wait_for(name, module, module is not generated))
 
 
 class IsolatedRunner(Runner):
@@ -126,9 +200,7 @@ class IsolatedRunner(Runner):
     def __init__(self, session: Session, limit: float | None = None, sanitize: bool = False) -> None:
         super().__init__(session)
         self._limits, self._sanitize = Limits(limit), sanitize
-        self._longest = 0.0
         self._kernel = ""
-        self._paths: dict[str, Path] = {}
         self._process: ChildProcess | None = ChildProcess(session, sanitize)
         self._known: set[str] = set()
         self._has_call = False
@@ -136,12 +208,12 @@ class IsolatedRunner(Runner):
     def take(self, recording: Recording) -> None:
         """Run what follows on copies of this call's memory."""
         if self._recording is not recording:
-            self._recording, self._has_call, self._longest = recording, False, 0.0
+            self._recording, self._has_call = recording, False
 
     def load(self, name: str, module: BackendModule, paths: Sequence[Path] = ()) -> None:
         """Compile a module in the process."""
         if paths:
-            self._paths[name] = paths[0]
+            self._paths[name] = paths
         self._key(name, module)
 
     def run(
@@ -164,7 +236,7 @@ class IsolatedRunner(Runner):
         limit = self._limits.of_edit(self._longest) if is_edit else self._limits.of_generated()
         reply, found = self._request(name, process, request, arrays, limit)
         if not is_edit:
-            self._longest = max(self._longest, float(reply["seconds"]))
+            self._note_duration(float(reply["seconds"]))
         return self._outcome(reply, found, given)
 
     def time(
@@ -182,6 +254,7 @@ class IsolatedRunner(Runner):
 
     def close(self) -> None:
         """End the process."""
+        super().close()
         if self._process is not None:
             self._process.close()
             self._process = None
@@ -245,13 +318,11 @@ class IsolatedRunner(Runner):
             self._known.discard(message.get("key", ""))
             raise error from None
         except TaichiRuntimeError as error:
-            raise _named(name, error, self._paths.get(name)) from error
+            raise _named(name, error, self._paths.get(name, ())) from error
 
     def _ended(self, name: str, error: ProcessEnded, limit: float | None) -> ProcessEnded:
         """Return the error that names the source."""
-        where = f"{self._paths[name]}:1: " if name in self._paths else ""
-        shown = name if name.startswith("`") else f"`{name}`"
-        of = f" of kernel `{self._kernel}`"
+        subject = f"{_first_line(self._paths.get(name, ()))}{_shown(name)} of kernel `{self._kernel}`"
         hint = "`sanitize=True`, or `--sanitize` on the command line, finds the line of a wrong access on ti.cpu"
         text = error.message
         if "was stopped" in text:
@@ -259,7 +330,7 @@ class IsolatedRunner(Runner):
             hint = "look for a loop that does not end; `time_limit=`, or `--time-limit`, allows more"
         elif "status" in text:
             hint = "a kernel must not call `exit`"
-        return ProcessEnded(f"{where}{shown}{of} {text}", hint if not self._sanitize or "stopped" in text else None)
+        return ProcessEnded(f"{subject} {text}", hint if not self._sanitize or "stopped" in text else None)
 
     def _outcome(self, reply: dict[str, Any], arrays: list[Array], given: dict[Region, Array]) -> Outcome:
         regions = self._recording.regions
@@ -295,11 +366,18 @@ def _textures(recording: Recording) -> tuple[list[dict[str, Any]], list[Array]]:
     return entries, contents
 
 
-def _named(name: str, error: TaichiRuntimeError, path: Path | None = None) -> TaichiRuntimeError:
-    """Return an error of the device that names the module. path: of its file."""
-    shown = name if name.startswith("`") else f"`{name}`"
-    where = "" if path is None else f"{path}:1: "
-    return TaichiRuntimeError(f"{where}{shown} failed on copies of the arguments: {error.message}", error.hint)
+def _named(name: str, error: TaichiRuntimeError, paths: Sequence[Path] = ()) -> TaichiRuntimeError:
+    """Return an error of the device that names the module. paths: of its files."""
+    text = f"{_first_line(paths)}{_shown(name)} failed on copies of the arguments: {error.message}"
+    return TaichiRuntimeError(text, error.hint)
+
+
+def _shown(name: str) -> str:
+    return name if name.startswith("`") else f"`{name}`"
+
+
+def _first_line(paths: Sequence[Path]) -> str:
+    return f"{paths[0]}:1: " if paths else ""
 
 
 def runner_for(
@@ -307,5 +385,5 @@ def runner_for(
 ) -> Runner:
     """Return what runs edited sources: a child process, unless the caller or the system does without."""
     if in_process or ALWAYS_IN_PROCESS or not can_isolate():
-        return Runner(session)
+        return Runner(session, limit)
     return IsolatedRunner(session, limit, sanitize)
