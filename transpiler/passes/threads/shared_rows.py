@@ -65,7 +65,7 @@ from ...ir.threads import Barrier, Collective
 from ...ir.types import Scalar, i32
 from ...options import MAX_ITERATIONS
 from ..analysis.aliasing import underlying_object, written_objects
-from ..analysis.queries import is_given, is_index_of
+from ..analysis.queries import axes_in, is_given, is_index_of
 from ..context import PassContext
 from ..tasks.copies import put_in_place, split
 from ..tiles.block_tiles import may_synchronize
@@ -227,17 +227,6 @@ def _is_read(bound: Statement, loop: RangeFor) -> bool:
 def _is_made_of(value: Statement, loop: RangeFor) -> bool:
     """Return whether indices of a loop are in a value, without what it loads."""
     return bool(axes_in(value, loop))
-
-
-def axes_in(value: Statement, loop: RangeFor) -> set[int]:
-    """Return the axes of a loop whose indices are in a value, without what it loads."""
-    pending, seen = [value], {value}
-    while pending:
-        current = pending.pop()
-        if not isinstance(current, GlobalLoad):
-            pending += [operand for operand in operands(current) if operand not in seen]
-            seen.update(pending)
-    return {s.axis for s in seen if is_index_of(s, loop)}
 
 
 def _depends(value: Statement, loop: RangeFor) -> bool:
