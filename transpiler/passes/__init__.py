@@ -189,7 +189,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     block_sums: (AtomicOp,),
     block_tiles: (RangeFor,),
     register_tiles: (RangeFor,),
-    shared_rows: (LocalStore,),
+    shared_rows: (LocalStore, AtomicOp, GlobalStore),
     shared_columns: (LocalStore,),
     staged_stores: (GlobalStore,),
     vector_atomics: (AtomicOp,),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import TypeGuard
 
-from ...ir.nodes import Statement, blocks
+from ...ir.nodes import Statement, blocks, operands
 from ...ir.statements import (
     ArgLoad,
     Array,
@@ -15,6 +15,7 @@ from ...ir.statements import (
     Cast,
     Const,
     Continue,
+    GlobalLoad,
     GlobalPtr,
     IfExp,
     LoopIndex,
@@ -37,6 +38,17 @@ LARGEST_END = MAX_ITERATIONS - 32
 def is_index_of(value: Statement | None, loop: Statement | None) -> TypeGuard[LoopIndex]:
     """Return whether `value` is an index of `loop`, along any of its axes."""
     return isinstance(value, LoopIndex) and value.loop is loop
+
+
+def axes_in(value: Statement, loop: RangeFor) -> set[int]:
+    """Return the axes of a loop whose indices are in a value, without what it loads."""
+    pending, seen = [value], {value}
+    while pending:
+        current = pending.pop()
+        if not isinstance(current, GlobalLoad):
+            pending += [operand for operand in operands(current) if operand not in seen]
+            seen.update(pending)
+    return {s.axis for s in seen if is_index_of(s, loop)}
 
 
 def is_given(bound: Statement) -> bool:

@@ -66,14 +66,13 @@ from ...ir.statements import (
 from ...ir.tasks import AtLeast, Kernel, Length, Task
 from ...ir.threads import neutral
 from ...ir.types import Scalar, Tensor, element_of, i32
-from ..analysis.queries import count_along, is_given, is_index_of, names_of, trip_count
+from ..analysis.queries import axes_in, count_along, is_given, is_index_of, names_of, trip_count
 from ..analysis.reducible import always_performed
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from ..tasks.copies import copy_of, put_in_place, split
 from .overlap_loads import is_field_in_order
 from .private_sums import scattered
-from .shared_rows import axes_in
 
 FEWEST_ROWS, SHORTEST = 1 << 12, 64
 """Rows that keep a GPU busy, and iterations of a row that are worth a loop."""

@@ -2,11 +2,13 @@
 
 In `shared_rows` and `shared_columns` each thread has every nth element of a row, in each of the loops over it. So what
 a loop stores at its index another may load at its index, if both start at the same number; nothing else may be loaded
-from the array or stored to it.
+from the array or stored to it. Elements that any thread may change, by atomic operations whose order does not matter,
+are in arrays that nothing else accesses (`scatters`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from operator import attrgetter
 
 from ...ir.elements.own_memory import is_plain_field
@@ -24,26 +26,27 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Apart, Task
 from ...ir.types import Scalar
-from ..analysis.queries import is_index_of
+from ..analysis.queries import base_array, is_index_of
 from ..analysis.value_ranges import same_value
 
 LEAST_BYTES = 4
 """Of an element; GPUs store shorter ones as parts of such."""
 
 
-def own_stores(task: Task, rows: list[RangeFor]) -> list[Apart] | None:
+def own_stores(task: Task, rows: list[RangeFor], changes: Collection[Statement] = frozenset()) -> list[Apart] | None:
     """Return which ndarrays must be apart for each element that rows store to be of one thread; None if one is of
-    several anyway.
+    several anyway. changes: of elements that may be of several, which nothing else accesses.
     """
     row_of = {statement: row for row in rows for statement in walk(row.body)}
     accesses = [s for s in walk(task.body) if isinstance(s, (GlobalLoad, GlobalStore, AtomicOp))]
     places: dict[Array, tuple[GlobalPtr, RangeFor]] = {}
     for store in accesses:
-        if isinstance(store, GlobalStore) and store in row_of:
+        if isinstance(store, GlobalStore) and store in row_of and store not in changes:
             pointer = store.pointer
             if not isinstance(pointer, GlobalPtr) or not _is_plain(pointer.array):
                 return None
             places[pointer.array] = pointer, row_of[store]
+    scattered = {base_array(access.pointer): None for access in accesses if access in changes}
     apart: dict[tuple[Array, Array], bool] = {}
     for access in accesses:
         base, row = base_pointer(access.pointer), row_of.get(access)
@@ -55,7 +58,12 @@ def own_stores(task: Task, rows: list[RangeFor]) -> list[Apart] | None:
             if array is not base.array and array.may_alias and base.array.may_alias:
                 may_be_one = row is not None and _is_alike(array, base.array) and _is_same(base, row, *place, row_of)
                 apart[array, base.array] = apart.get((array, base.array), True) and may_be_one
-    if any(other.strided for _, other in apart):
+        for other in scattered:
+            if other is None or other is base.array or base.array in places or (base.array, other) in apart:
+                continue
+            if other.may_alias and base.array.may_alias:
+                apart[other, base.array] = False
+    if any(array.strided for pair in apart for array in pair):
         return None
     return sorted((Apart(*pair, may_be_one) for pair, may_be_one in apart.items()), key=attrgetter("may_be_same"))
 

@@ -50,6 +50,7 @@ from ...ir.threads import Barrier
 from ...ir.types import i32
 from ...options import MAX_ITERATIONS, Capabilities, CompileOptions
 from ..analysis.queries import (
+    axes_in,
     count_along,
     given_end,
     is_given,
@@ -63,7 +64,7 @@ from ..context import PassContext
 from ..tasks.copies import put_in_place, split
 from ..tiles.tiled_loops import add_axis, new_shared, replace_indices
 from .own_stores import own_stores
-from .shared_rows import accumulators, axes_in, rows_of, start_with_zeros, stride, writes_what_is_read
+from .shared_rows import accumulators, rows_of, start_with_zeros, stride, writes_what_is_read
 
 COLUMNS = 32
 """Of a block: those of a warp, which reads 128 bytes of a row of floats."""

@@ -27,6 +27,13 @@ A loop may also find where the least or greatest element is, bit by bit as a pla
 
 A loop over all elements that adds to one element a row, `s[i] += a[i, k]`, becomes one over the rows (`axis_sums`).
 
+A loop may also count into a histogram, or change elements of neighbours in a graph, where the order does not matter and
+nothing else in the iteration accesses the array (`scatters`). What `demote_atomics` has made plain is atomic again.
+
+Rows may be parts of one long array, `for k in range(i * 256, (i + 1) * 256): s += a[k]`, or `s += a[i * 256 + k]`. In
+the first, a thread counts from the start of the row, `for offset in lane .. 256 step 32: k = i * 256 + offset`, which
+comes nowhere near 2^31; the bounds of the row may, so they are compared first where they are not known to stay below.
+
 The order of a sum differs from Python's, so sums of floats need `fast_math`.
 """
 
@@ -38,7 +45,7 @@ from math import prod
 
 from ...ir.builder import Builder
 from ...ir.functions import Call
-from ...ir.nodes import Block, Effect, Remark, Statement, operands, walk
+from ...ir.nodes import Block, Effect, Remark, Statement, operands, walk, walk_blocks
 from ...ir.statements import (
     Alloca,
     Array,
@@ -65,11 +72,13 @@ from ...ir.threads import Barrier, Collective
 from ...ir.types import Scalar, i32
 from ...options import MAX_ITERATIONS
 from ..analysis.aliasing import underlying_object, written_objects
-from ..analysis.queries import is_given, is_index_of
+from ..analysis.queries import axes_in, is_given, is_index_of, names_of
+from ..analysis.scatters import Scatter, scatters
+from ..analysis.stretches import Stretch, is_in_stretch, stretch_of
 from ..context import PassContext
 from ..tasks.copies import put_in_place, split
 from ..tiles.block_tiles import may_synchronize
-from ..tiles.tiled_loops import add_axis
+from ..tiles.tiled_loops import add_axis, replace_indices
 from .overlap_loads import is_field_in_order
 from .own_stores import own_stores
 from .row_extremes import add_exchange, add_places, extremes, stores_of
@@ -107,12 +116,13 @@ def _divide(kernel: Kernel, task: Task, most: int, context: PassContext) -> bool
     """
     rows = rows_of(task)
     lanes = 0 if task.loop is None else min((_lanes_of(row, task.loop, most) for row in rows), default=0)
-    apart = own_stores(task, rows) if lanes else None
-    if apart is None or any(_joined(row, context) is None for row in rows):
+    changes = _changes(task, rows, context) if lanes else None
+    apart = None if changes is None else own_stores(task, rows, changes)
+    if apart is None or changes is None or any(_joined(row, changes, context) is None for row in rows):
         return False
     assert task.loop is not None
     end, own, conditions = rows[0].ends[0], lanes, list[Condition](apart)
-    is_counted = all(map(is_given, (*task.loop.starts, *task.loop.ends)))  # by the launch, which chooses
+    is_counted = all(map(_is_counted, (*task.loop.starts, *task.loop.ends)))  # by the launch, which chooses
     if apart and not is_counted:
         return False
     is_unknown = lanes == LANES_OF_UNKNOWN < most and is_counted
@@ -128,6 +138,18 @@ def _divide(kernel: Kernel, task: Task, most: int, context: PassContext) -> bool
             _share(other, lanes, context)
     _share(task, own, context)
     return True
+
+
+def _is_counted(bound: Statement) -> bool:
+    """Return whether the host certainly computes a bound of a parallel loop, which may be a number of blocks."""
+    if isinstance(bound, Operation) and bound.op == "floordiv" and bound.type == i32:
+        first, by = bound.operands
+        return is_given(first) and isinstance(by, Const) and by.value > 0
+    return is_given(bound)
+
+
+def _changes(task: Task, rows: list[RangeFor], context: PassContext) -> dict[Statement, Scatter] | None:
+    return scatters(task, rows, context.options.fast_math, context.capabilities.atomics)
 
 
 def _say_when(task: Task, other: Task, conditions: Sequence[Condition]) -> None:
@@ -168,6 +190,10 @@ def _lanes_of(row: RangeFor, loop: RangeFor, most: int) -> int:
     if all(_is_read(bound, loop) for bound in (*row.starts, *row.ends)):
         is_own = any(len(p.indices) == 1 and is_index_of(p.indices[0], row) for p in elements)
         lanes = LANES if is_own else 0
+    elif (stretch := stretch_of(row, loop)) is not None:
+        is_own = any(p.indices and is_index_of(p.indices[-1], row) and _is_in_order(p) for p in elements)
+        is_shared = is_own and not any(_is_in_column_of(pointer, row, loop) for pointer in elements)
+        lanes = _lanes_of_rows(stretch.length, most) if is_shared else 0
     elif any(_is_in_row_of(pointer, row, loop) for pointer in elements) and not any(
         _is_in_column_of(pointer, row, loop) for pointer in elements
     ):
@@ -179,15 +205,21 @@ def _lanes_of(row: RangeFor, loop: RangeFor, most: int) -> int:
 
 def _is_in_row_of(pointer: GlobalPtr, row: RangeFor, loop: RangeFor) -> bool:
     """Return whether an element is in a row of its own of each iteration: neighbours are those of the next `row`."""
-    if pointer.array.shape is not None and not is_field_in_order(pointer.array):
+    if not _is_in_order(pointer):
         return False
     before, last = pointer.indices[:-1], pointer.indices[-1:]
-    return any(is_index_of(index, row) for index in last) and any(_is_made_of(index, loop) for index in before)
+    is_row = any(is_index_of(index, row) for index in last) and any(_is_made_of(index, loop) for index in before)
+    return is_row or is_in_stretch(pointer, row, loop)
+
+
+def _is_in_order(pointer: GlobalPtr) -> bool:
+    """Return whether elements are in memory in the order of their last index."""
+    return pointer.array.shape is None or is_field_in_order(pointer.array)
 
 
 def _is_in_column_of(pointer: GlobalPtr, row: RangeFor, loop: RangeFor) -> bool:
     """Return whether an element is one of a column, `b[k, j]`: neighbours are those of the next iterations."""
-    is_next = any(_is_made_of(index, loop) for index in pointer.indices[-1:])
+    is_next = any(_is_made_of(index, loop) for index in pointer.indices[-1:]) and not is_in_stretch(pointer, row, loop)
     return is_next and any(_is_made_of(index, row) for index in pointer.indices)
 
 
@@ -198,7 +230,13 @@ def _lanes_of_length(row: RangeFor, most: int) -> int:
         return 0
     if not isinstance(end, Const):
         return min(most, LANES_OF_UNKNOWN) if isinstance(end, ArrayShape) else 0
-    lanes, length = most, int(end.value) - int(start.value)
+    return _lanes_of_rows(int(end.value) - int(start.value), most)
+
+
+def _lanes_of_rows(length: int | None, most: int) -> int:
+    if length is None:
+        return min(most, LANES_OF_UNKNOWN)
+    lanes = most
     while lanes >= LANES and lanes * FEWEST > length:
         lanes //= 2
     return lanes if lanes >= LANES else 0
@@ -226,31 +264,20 @@ def _is_made_of(value: Statement, loop: RangeFor) -> bool:
     return bool(axes_in(value, loop))
 
 
-def axes_in(value: Statement, loop: RangeFor) -> set[int]:
-    """Return the axes of a loop whose indices are in a value, without what it loads."""
-    pending, seen = [value], {value}
-    while pending:
-        current = pending.pop()
-        if not isinstance(current, GlobalLoad):
-            pending += [operand for operand in operands(current) if operand not in seen]
-            seen.update(pending)
-    return {s.axis for s in seen if is_index_of(s, loop)}
-
-
 def _depends(value: Statement, loop: RangeFor) -> bool:
     return is_index_of(value, loop) or any(_depends(operand, loop) for operand in operands(value))
 
 
-def _joined(row: RangeFor, context: PassContext) -> dict[Alloca, str] | None:
-    """Return the accumulators of a loop, which may also find extremes."""
-    return accumulators(row, context.options.fast_math, stores_of(extremes(row)))
+def _joined(row: RangeFor, changes: Collection[Statement], context: PassContext) -> dict[Alloca, str] | None:
+    """Return the accumulators of a loop, which may also find extremes, and change elements in any order."""
+    return accumulators(row, context.options.fast_math, stores_of(extremes(row)).union(changes))
 
 
 def accumulators(
     row: RangeFor, fast_math: bool, known: Collection[Statement] = frozenset()
 ) -> dict[Alloca, str] | None:
     """Return the variables that a loop only adds to or takes the least or greatest of; None if it does anything else
-    than that and storing elements. known: stores of other kinds that threads may share."""
+    than that and storing elements. known: stores and changes of other kinds that threads may share."""
     inside = {s for s in walk(row.body) if isinstance(s, Alloca)}
     found: dict[Alloca, str] = {}
     own_loads: set[Statement] = set()
@@ -264,7 +291,9 @@ def accumulators(
                 return None
             own_loads.add(statement.value.operands[0])  # type: ignore[attr-defined]
         elif isinstance(statement, (Break, Continue, Call)) or (
-            statement.EFFECT & (Effect.WRITE | Effect.FENCE) and not isinstance(statement, (Alloca, GlobalStore))
+            statement.EFFECT & (Effect.WRITE | Effect.FENCE)
+            and not isinstance(statement, (Alloca, GlobalStore))
+            and statement not in known
         ):
             return None
     loads = [s for s in walk(row.body) if isinstance(s, LocalLoad)]
@@ -288,8 +317,13 @@ def _joining(store: LocalStore, fast_math: bool) -> str | None:
 def _share(task: Task, lanes: int, context: PassContext) -> None:
     """Give each iteration of a task several threads."""
     loop, body, rows = task.loop, task.body.statements, rows_of(task)
-    joined_of, found_of = {row: _joined(row, context) or {} for row in rows}, {row: extremes(row) for row in rows}
+    changes = _changes(task, rows, context) or {}
+    joined_of = {row: _joined(row, changes, context) or {} for row in rows}
+    found_of = {row: extremes(row) for row in rows}
     assert loop is not None
+    stretches = {row: stretch_of(row, loop) for row in rows}
+    for row in rows:
+        make_atomic(row.body, changes, context.options.why_comments)
     add_axis(task, {}, lanes, "lane")
     first, last = body.index(rows[0]), body.index(rows[-1])
     builder = Builder(Block(body[:first]), rows[0].location)
@@ -301,7 +335,7 @@ def _share(task: Task, lanes: int, context: PassContext) -> None:
         builder.location = statement.location
         if isinstance(statement, RangeFor):
             places = add_places(builder, statement, found_of[statement])
-            _add_row(builder, statement, lane, lanes, joined_of[statement])
+            _add_row(builder, statement, lane, lanes, joined_of[statement], stretches[statement])
             if places:
                 steps = add_exchange(builder, lanes, places)
                 if context.options.why_comments:
@@ -317,6 +351,22 @@ def _share(task: Task, lanes: int, context: PassContext) -> None:
     task.body.statements = builder.block.statements
 
 
+def make_atomic(block: Block, changes: dict[Statement, Scatter], comments: bool) -> None:
+    """Replace loads, operations and stores by the atomic operations that they are where several threads change an
+    element."""
+    dropped = {statement for scatter in changes.values() for statement in scatter.plain}
+    for inner in walk_blocks(block):
+        statements = [statement for statement in inner if statement not in dropped]
+        for place, store in enumerate(statements):
+            if isinstance(store, GlobalStore) and store in changes:
+                scatter, others = changes[store], [r for r in store.remarks if "(demote_atomics)" not in r.template]
+                remark = Remark("atomic: the other threads of the row change it, too (shared_rows)")
+                atomic = AtomicOp(scatter.op, store.pointer, scatter.value, type=store.pointer.type)
+                atomic.location, atomic.remarks = store.location, (*others, *([remark] if comments else []))
+                statements[place] = atomic
+        inner.statements = statements
+
+
 def writes_what_is_read(after: Block, before: Block) -> bool:
     """Return whether a thread may write what others, which are not as far, still have to read."""
     read = {underlying_object(s.pointer) for s in walk(before) if isinstance(s, GlobalLoad)}
@@ -326,10 +376,20 @@ def writes_what_is_read(after: Block, before: Block) -> bool:
     return not read.isdisjoint(written) or (may_alias and any(array.may_alias for array in arrays))
 
 
-def _add_row(builder: Builder, row: RangeFor, lane: Statement, lanes: int, joined: dict[Alloca, str]) -> None:
+def _add_row(
+    builder: Builder,
+    row: RangeFor,
+    lane: Statement,
+    lanes: int,
+    joined: dict[Alloca, str],
+    stretch: Stretch | None,
+) -> None:
     """Add the loop over a row for one of its threads, and what joins the accumulators of all."""
     start_with_zeros(builder, list(builder.block), joined, lane)
-    stride(builder, row, lane, lanes)
+    if stretch is None:
+        stride(builder, row, lane, lanes)
+    else:
+        _stride_from_start(builder, row, lane, lanes, stretch)
     distances = [distance for distance in (16, 8, 4, 2, 1) if distance < lanes]
     for variable, op in joined.items():
         for distance in distances:
@@ -360,6 +420,24 @@ def stride(builder: Builder, row: RangeFor, lane: Statement, lanes: int) -> None
     is_any = builder.op("lt", start, row.ends[0])  # else the sum may wrap: a row from INT_MAX to 0 is empty
     row.starts = [builder.op("add", start, lane)]
     builder.add(If(is_any)).then.statements.append(row)
+
+
+def _stride_from_start(builder: Builder, row: RangeFor, lane: Statement, lanes: int, stretch: Stretch) -> None:
+    """Add the loop over a row, of which each thread takes every `lanes`th element, by offsets from the start."""
+    start, end = row.starts[0], row.ends[0]
+    start.hint = start.hint or f"start_{names_of(row)[0]}"
+    guard = None if stretch.is_certain else builder.add(If(builder.op("lt", start, end)))
+    with builder.into(builder.block if guard is None else guard.then):
+        is_known = stretch.length is not None and not stretch.is_cut
+        length = builder.const(stretch.length or 0) if is_known else builder.op("sub", end, start)
+        row.starts, row.ends, row.steps = [lane], [length], [builder.const(lanes)]
+        own = Builder(Block(), row.location)
+        index = own.op("add", start, own.add(LoopIndex(row, 0, type=i32, name="offset")))
+        index.name = names_of(row)[0]
+        replace_indices(row.body, row, {0: index})
+        row.body.statements[:0] = own.block.statements
+        row.names = ["offset"]
+        builder.add(row)
 
 
 def _starts_with_zero(before: list[Statement], variable: Alloca) -> bool:

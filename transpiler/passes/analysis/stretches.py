@@ -1,0 +1,112 @@
+"""Serial loops over a part of one long array, which is another one in each iteration of the parallel loop: a query.
+
+    for k in i * 256 .. (i + 1) * 256 { s += a[k] }        for k in 0 .. 256 { s += a[i * 256 + k] }
+
+Neighbouring iterations read elements far apart, as in rows of a matrix; in `for k in i .. i + 256` they are neighbours.
+"""
+
+from __future__ import annotations
+
+from ...ir.nodes import Statement, walk
+from ...ir.statements import ArrayShape, Const, GlobalPtr, Operation, RangeFor, is_const
+from ...ir.types import Scalar, i32
+from ...lazy_dataclasses import dataclass
+from .aliasing import split_offset
+from .intervals import Interval, interval_of, whole
+from .linear import Reader
+from .queries import axes_in, is_index_of, summands
+from .value_ranges import I32_MAX
+
+FAR = 8
+"""Elements between the starts of two rows that are not read together: 32 bytes of f32, what a GPU loads at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The bounds of a row that starts far from those of the neighbouring iterations.
+
+    length: the number of its elements, None if it is not known. is_cut: it is that of most rows; the end is
+        `min(end, n)`.
+    is_certain: the end certainly is so far behind the start: neither has wrapped.
+    """
+
+    length: int | None
+    is_cut: bool = False
+    is_certain: bool = False
+
+
+def stretch_of(row: RangeFor, loop: RangeFor) -> Stretch | None:
+    """Return the bounds of a serial loop, None if these are others."""
+    start, end = row.starts[0], row.ends[0]
+    if end.type != i32 or not _is_far(start, loop):
+        return None
+    ends = end.operands if isinstance(end, Operation) and end.op == "min" else [end]
+    lengths = [length for last in ends if (length := _difference(last, start, loop)) is not None]
+    if lengths:
+        length, is_cut = lengths[0], len(ends) > 1
+        is_certain = not is_cut and _interval(start, loop)[1] + length <= I32_MAX
+        return Stretch(length, is_cut, is_certain) if 0 < length <= I32_MAX else None
+    return Stretch(None) if len(loop.starts) - 1 in axes_in(end, loop) else None
+
+
+def _difference(last: Statement, first: Statement, loop: RangeFor) -> int | None:
+    """Return the number by which two values differ in all iterations, as far as numbers of 32 bits can tell."""
+    (base, offset), (other, less) = split_offset(last), split_offset(first)
+    if base is other:
+        return offset - less
+    reader = Reader({loop, *walk(loop.body)}, {}, scales=True)
+    start, end = reader.read(first), reader.read(last)
+    return None if start is None or end is None else end.plus(start, -1).number
+
+
+def is_in_stretch(pointer: GlobalPtr, row: RangeFor, loop: RangeFor) -> bool:
+    """Return whether the last index of an element is that of a serial loop, behind a place far from those of others."""
+    parts = summands(pointer.indices[-1]) if pointer.indices else []
+    others = [value for _, value in parts if not is_index_of(value, row)]
+    is_once = len(parts) == len(others) + 1 and all(sign > 0 or value in others for sign, value in parts)
+    return is_once and not any(axes_in(v, row) for v in others) and any(_is_far(v, loop) for v in others)
+
+
+def _is_far(value: Statement, loop: RangeFor) -> bool:
+    """Return whether a number is `FAR` or more from those of neighbouring iterations, as far as can be seen."""
+    if not isinstance(value, Operation) or value.type != i32 or len(value.operands) != 2:
+        return False
+    first, second = value.operands
+    match value.op:
+        case "add" | "sub":
+            return _is_far(first, loop) or _is_far(second, loop)
+        case "shl":
+            return _is_next(first, loop) and isinstance(second, Const) and 1 << int(second.value) % 32 >= FAR
+        case "mul":
+            factors = [b for a, b in ((first, second), (second, first)) if _is_next(a, loop)]
+            return any(abs(int(by.value)) >= FAR if isinstance(by, Const) else True for by in factors)
+    return False
+
+
+def _is_next(value: Statement, loop: RangeFor) -> bool:
+    """Return whether a number is 1 more in the next iteration."""
+    last = len(loop.starts) - 1
+    if is_index_of(value, loop):
+        return value.axis == last
+    if not isinstance(value, Operation) or value.op not in ("add", "sub") or len(value.operands) != 2:
+        return False
+    first, second = value.operands
+    pairs = ((first, second), (second, first)) if value.op == "add" else ((first, second),)
+    return any(_is_next(a, loop) and last not in axes_in(b, loop) for a, b in pairs)
+
+
+def _interval(value: Statement, loop: RangeFor) -> Interval:
+    """Return between which numbers a value is, of constants, extents and the indices of a parallel loop."""
+    every = whole(i32)
+    assert every is not None
+    if is_index_of(value, loop) and is_const(loop.steps[value.axis], 1):
+        low, high = _interval(loop.starts[value.axis], loop), _interval(loop.ends[value.axis], loop)
+        return low[0], max(low[0], high[1] - 1)
+    match value:
+        case Const(value=number):
+            return int(number), int(number)
+        case ArrayShape():
+            return 0, I32_MAX
+        case Operation(op=op, operands=parts, type=Scalar() as kind) if all(part.type == i32 for part in parts):
+            return interval_of(op, i32, [_interval(part, loop) for part in parts], kind) or every
+    return every
