@@ -70,6 +70,7 @@ from .control.trap_nan import trap_nan
 from .derivatives.forward_mode import forward_mode
 from .derivatives.reverse_mode import reverse_mode
 from .drivers.added_shifts import added_shifts
+from .drivers.early_terms import early_terms
 from .drivers.exact_ends import exact_ends
 from .drivers.lowest_bits import lowest_bits
 from .drivers.minima import minima
@@ -218,6 +219,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     added_shifts: ("sar", "shr"),
     early_selections: (IfExp,),
     rejoined_threads: (Break,),
+    early_terms: ("ne", "eq"),
 }
 """Kinds (`ir.tasks.kinds_in`); a pass finds nothing in a kernel without any of them."""
 
@@ -227,7 +229,9 @@ ADDED: dict[Pass, frozenset[object]] = {
     forward_elements: frozenset(),
     common_subexpressions: frozenset(),
     dead_code: frozenset(),
-    simplify: frozenset({Operation, Cast, Const, MatrixInit, Scalar, "add", "sub", "mul", *NEGATED.values()}),
+    simplify: frozenset(
+        {Operation, Cast, Const, MatrixInit, Scalar, "add", "sub", "mul", "div", "sqrt", "rsqrt", *NEGATED.values()}
+    ),
     lower: frozenset(),
     struct_for: frozenset({RangeFor, Const, ArrayShape}),
     ranges: frozenset({Const, Operation, "plain_div", "plain_mod", "near_mod", "sar", "bit_and"}),
@@ -325,6 +329,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         lane_whiles,  # after `vector_lanes`, likewise
         short_vectors,  # after both, whose loops load neighbours
         masked_terms,  # after `short_vectors`, which counts the operations of these loops
+        early_terms,  # after the last cleanup, which would put what is used once where it is used; it knows indices
         step_addresses,  # after all passes that know what an index is; before `wrapping`: it adds sums
         lower_access,  # after all passes that know what an index is; before `wrapping`: it adds sums
         addresses,  # shares and moves what `lower_access` has added; not `simplify`, which would undo `expand_vectors`

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 0a01ebc8, gradient_of_iteration.py:8: iterate_grad(n: i32)
+// shadesmith 0.1.0, c f3d5289b, gradient_of_iteration.py:8: iterate_grad(n: i32)
 #include <math.h>
 
 enum { x_n0 = 256 };  // shape of x, x_grad, y_grad
@@ -30,7 +30,9 @@ static inline void task(const struct Args args, int i) {
     }
     // adjoint of gradient_of_iteration.py:13  y[i] = a
     float a_adj = y_grad(i);
-    for (int j = max_i32(args.n, 0) - 1; j >= 0; j--) {  // adjoint of :11
+    // adjoint of :11
+    float x_grad_i = x_grad(i);
+    for (int j = max_i32(args.n, 0) - 1; j >= 0; j--) {
         int slot = j / stride;
         float a_1 = a_saved[slot];
         for (int again = slot * stride; again < j; again++) {
@@ -39,10 +41,11 @@ static inline void task(const struct Args args, int i) {
         // adjoint of :12
         float old_a_adj = a_adj;
         a_adj *= 0.1f * x(i);
-        x_grad(i) += old_a_adj * a_1 * 0.1f;
+        x_grad_i += old_a_adj * a_1 * 0.1f;
         a_adj += old_a_adj * cosf(a_1);
     }
-    x_grad(i) += a_adj;  // adjoint of :10
+    // adjoint of :10
+    x_grad(i) = x_grad_i + a_adj;  // stored once: no other iteration writes it (keep_elements)
     y_grad(i) = 0.0f;
 }
 

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 23f4b21a, gradient_of_iteration.py:8: iterate_grad(n: i32)
+// shadesmith 0.1.0, vulkan 56f08469, gradient_of_iteration.py:8: iterate_grad(n: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -48,7 +48,9 @@ void main() {
     }
     // adjoint of gradient_of_iteration.py:13  y[i] = a
     float a_adj = y_grad(i);
-    for (int j = max(args.n, 0) - 1; j >= 0; j--) {  // adjoint of :11
+    // adjoint of :11
+    float x_grad_i = x_grad(i);
+    for (int j = max(args.n, 0) - 1; j >= 0; j--) {
         int slot = j / stride;
         float a_1 = a_saved.e[slot];
         for (int again = slot * stride; again < j; again++) {
@@ -57,9 +59,10 @@ void main() {
         // adjoint of :12
         float old_a_adj = a_adj;
         a_adj *= 0.1 * x(i);
-        x_grad(i) += old_a_adj * a_1 * 0.1;
+        x_grad_i += old_a_adj * a_1 * 0.1;
         a_adj += old_a_adj * cos(a_1);
     }
-    x_grad(i) += a_adj;  // adjoint of :10
+    // adjoint of :10
+    x_grad(i) = x_grad_i + a_adj;  // stored once: no other iteration writes it (keep_elements)
     y_grad(i) = 0.0;
 }

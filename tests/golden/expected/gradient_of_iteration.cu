@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 70c3befa, gradient_of_iteration.py:8: iterate_grad(n: i32)
+// shadesmith 0.1.0, cuda 9a59f1ca, gradient_of_iteration.py:8: iterate_grad(n: i32)
 
 #define BLOCK 128
 
@@ -35,7 +35,7 @@ struct Args {
     int n;                             // n: i32
 };
 
-#define x(i) __ldg(&args.x_data[i])
+#define x(i) args.x_data[i]
 #define x_grad(i) args.x_grad_data[i]
 #define y_grad(i) args.y_grad_data[i]
 
@@ -55,7 +55,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK) iterate_grad_0(const Args ar
     }
     // adjoint of gradient_of_iteration.py:13  y[i] = a
     float a_adj = y_grad(i);
-    for (int j = max(args.n, 0) - 1; j >= 0; j--) {  // adjoint of :11
+    // adjoint of :11
+    float x_grad_i = x_grad(i);
+    for (int j = max(args.n, 0) - 1; j >= 0; j--) {
         int slot = j / stride;
         float a_1 = a_saved[slot];
         for (int again = slot * stride; again < j; again++) {
@@ -64,9 +66,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK) iterate_grad_0(const Args ar
         // adjoint of :12
         float old_a_adj = a_adj;
         a_adj *= 0.1f * x(i);
-        x_grad(i) += old_a_adj * a_1 * 0.1f;
+        x_grad_i += old_a_adj * a_1 * 0.1f;
         a_adj += old_a_adj * short_cos_f32(a_1);
     }
-    x_grad(i) += a_adj;  // adjoint of :10
+    // adjoint of :10
+    x_grad(i) = x_grad_i + a_adj;  // stored once: no other iteration writes it (keep_elements)
     y_grad(i) = 0.0f;
 }

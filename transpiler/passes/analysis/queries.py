@@ -174,3 +174,26 @@ def _of_element(element: Statement, vector: Statement, position: int, sign: int)
             result += _of_element(operand, operand, position, own) if is_vector else summands(operand, own)
         return result
     return [(sign, element)]
+
+
+def surely_exists(pointer: GlobalPtr) -> bool:
+    """Return whether an element exists by its indices alone: each is one of a loop over the axis, or over a part of it.
+
+    So it may be accessed before it is known whether the program accesses it.
+    """
+    array = pointer.array
+    is_plain = pointer.cell is None and not pointer.is_flat and not array.clamped and array.place is None
+    return is_plain and all(_is_inside(index, array, axis) for axis, index in enumerate(pointer.indices))
+
+
+def _is_inside(index: Statement, array: Array, axis: int) -> bool:
+    """Return whether an index is one of a loop over an axis of an array."""
+    if not isinstance(index, LoopIndex) or not isinstance(index.loop, RangeFor):
+        return False
+    start, end, step = (values[index.axis] for values in (index.loop.starts, index.loop.ends, index.loop.steps))
+    first = array.offset[axis] if array.offset else 0
+    if not isinstance(start, Const) or int(start.value) < first or not (isinstance(step, Const) and step.value > 0):
+        return False
+    if isinstance(end, ArrayShape):
+        return end.array is array and end.axis == axis
+    return array.shape is not None and isinstance(end, Const) and int(end.value) <= first + array.shape[axis]

@@ -35,7 +35,7 @@ from ...ir.statements import (
     is_const,
 )
 from ...ir.tasks import Kernel
-from ...ir.types import Scalar, Struct, Tensor, element_of, u1
+from ...ir.types import Scalar, Struct, Tensor, element_of, f32, f64, u1
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter, Rule
 from .literals import cast_of_elements, scaled_diagonal, with_number
@@ -58,6 +58,7 @@ class _Simplifier(Rewriter):
     def __init__(self, context: PassContext) -> None:
         super().__init__(RULES)
         self.fast_math = context.options.fast_math
+        self.takes_roots = self.fast_math and not context.capabilities.blocks_in_lockstep  # not in the interpreter
         self.explains = context.options.why_comments
         self.explained = False
         self.has_exits = False
@@ -432,6 +433,27 @@ def _by_one(rewriter: Rewriter, operation: Operation) -> Statement | None:
     return operation.operands[0] if _is_number(operation.operands[1], 1) else None
 
 
+def _power(rewriter: Rewriter, operation: Operation) -> Statement | None:
+    """x ** 1; with `fast_math` x ** 0.5, 1.5, 2.5, -0.5 and -1.5 by a square root, which takes a tenth of the time."""
+    base, exponent = operation.operands
+    kind = operation.type
+    if not isinstance(exponent, Const) or exponent.value == 1 or kind not in (f32, f64) or base.type != kind:
+        return _by_one(rewriter, operation)
+    assert isinstance(rewriter, _Simplifier)
+    if not rewriter.takes_roots or exponent.value not in (0.5, 1.5, 2.5, -0.5, -1.5):
+        return None
+
+    def emit(op: str, *values: Statement) -> Statement:
+        return rewriter.emit(Operation(op, list(values), type=kind), operation)
+
+    if exponent.value == -0.5:
+        return emit("rsqrt", base)
+    result = emit("sqrt", base)
+    for _ in range(int(abs(exponent.value))):
+        result = emit("mul", base, result)
+    return result if exponent.value > 0 else emit("div", rewriter.emit(Const(1.0, type=kind), operation), result)
+
+
 def _shift(rewriter: Rewriter, operation: Operation) -> Statement | None:
     return operation.operands[0] if _is_number(operation.operands[1], 0) else None
 
@@ -519,7 +541,7 @@ IDENTITIES: dict[str, Callable[[Rewriter, Operation], Statement | None]] = {
     "mul": _mul,
     "div": _by_one,
     "floordiv": _by_one,
-    "pow": _by_one,
+    "pow": _power,
     "bit_or": _bit_or,
     "bit_xor": _bit_or,
     "bit_and": _bit_and,

@@ -8,7 +8,7 @@
 A vector that a static loop fills component by component is stored as a whole, too: loads of all iterations overlap. A
 compiler does the same only if it knows that arrays do not overlap; for pointers in a struct it does not. An element
 that other iterations of the task may write stays, since the store at the end writes it in any case. The first access
-must be sure to happen, so that no element is accessed that the program does not access.
+must be sure to happen, or the element to exist, so that none is accessed that the program does not access.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Struct, Tensor, count_scalars
-from ..analysis.queries import base_array, ends_iteration, ends_loop
+from ..analysis.queries import base_array, ends_iteration, ends_loop, surely_exists
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from .demote_atomics import exclusive_pointers
@@ -189,6 +189,8 @@ class _Keeper:
             keys = [_key(index) for index in pointer.indices]
             if keys == [("index", loop, axis) for axis in range(self.array.ndim)]:
                 return True
+        if surely_exists(pointer):
+            return True
         while isinstance(first, RangeFor) and _runs(first):
             inner = [s for s in first.body.statements if self.accesses([s])]
             if any(_leaves(s) or isinstance(s, Return) for s in walk(first.body)):
