@@ -151,7 +151,7 @@ class FileAssembler:
             "banner": banner(context, self.origin, printed),
             "constants": _constants([] if context.in_sections else blocks, lanes, printed),
             "named_constants": self._named_constants(used),
-            "extensions": self._extensions(own_library),
+            "extensions": self._extensions(library),
             "temporaries": _as_one(padded(self._temporaries(used))),
             "joins_in_order": any(p.reductions.done for p in printed),
             "textures": [] if has_pointers else declarations(used.textures, layout.usage, layout.textures),

@@ -24,6 +24,7 @@ from ..languages.common.target import Target
 from .constants import NamedConstants
 from .sparse_functions import SparseSource
 from .tree_structs import CELL, TreeSource, place_source
+from .whole_loads import helpers_of, load_function
 
 INDEX_LETTERS = "ijklmnopqrst"
 
@@ -49,6 +50,8 @@ class MemoryExpressions:
     """Arrays of numbers that nothing writes while the kernel runs, of which a thread has several loads in flight."""
     words: Mapping[Array, str] = field(default_factory=dict)
     """For arrays whose elements are stored in parts: the name of the type of these."""
+    rows: Mapping[Array, str] = field(default_factory=dict)
+    """For arrays whose elements functions load: the name of the type of what they load at a time."""
 
 
 @dataclass(slots=True)
@@ -62,6 +65,7 @@ class Accessors:
     wide: name and definition of the macro of several neighbours.
     flat, wide_flat: name and definition of the macro of an element, and of several neighbours, by the number.
     words: name and definition of the macro of a number in memory.
+    loads: functions in place of macros, and the keys of what they need.
     """
 
     names: dict[Array, str] = field(default_factory=dict)
@@ -72,6 +76,7 @@ class Accessors:
     flat: dict[Array, tuple[str, str]] = field(default_factory=dict)
     wide_flat: dict[Array, tuple[str, str]] = field(default_factory=dict)
     words: dict[Array, tuple[str, str]] = field(default_factory=dict)
+    loads: dict[Array, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
 
     def name_of(self, pointer: GlobalPtr) -> str:
         """Return the macro of an element, or of several neighbours."""
@@ -145,7 +150,11 @@ def definitions(
     for array in (array for array in arrays if not array.is_shared):
         macros += [names.inside[array][1]] if array in names.inside else []
         line = names.copies[array][1] if array in copied else names.lines[array]
-        macros += [line] if array in used.arrays else []
+        if array in used.arrays:
+            text, needed = names.loads.get(array, ("", ()))
+            macros += [] if text else [line]
+            functions += [text] if text else []
+            helpers += needed
         macros += [names.wide[array][1]] if array in used.wide else []
         macros += [names.flat[array][1]] if array in used.flat else []
         macros += [names.wide_flat[array][1]] if array in used.wide_flat else []
@@ -178,6 +187,8 @@ def accessors(
             cell = cell_of(array.place, clamped(array, less_offset(array, letters), memory.expressions), memory.cells)
             element = f"{inside}({', '.join([cell, *needed])})"
         macros.lines[array] = f"#define {name}({parameters}) {element}"
+        if array in memory.rows:
+            macros.loads[array] = _load(array, name, letters, memory)
         if array in memory.wide:
             wide = free.declare(f"{name}{memory.wide[array][1]}")
             if array.place is None:
@@ -202,6 +213,14 @@ def accessors(
         number = row_major(array, letters, memory.target, memory.expressions, memory.constants)
         macros.copies[array] = copy, f"#define {macros.names[array]}({', '.join(letters)}) {copy}[{number}]"
     return macros
+
+
+def _load(array: Array, name: str, letters: list[str], memory: MemoryExpressions) -> tuple[str, tuple[str, ...]]:
+    """Return the function that loads an element, and the keys of what it needs."""
+    language = memory.target.language
+    number = row_major(array, less_offset(array, letters), memory.target, memory.expressions, memory.constants)
+    text = load_function(array, name, letters, number, memory.expressions[array], memory.rows[array], language)
+    return text, helpers_of(array, language)
 
 
 def passed_accessor(array: Array, name: str, memory: MemoryExpressions) -> str:

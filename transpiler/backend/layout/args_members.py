@@ -38,6 +38,7 @@ from .structs import Structs
 from .tree_structs import TreeSource, elements_of
 from .usage import Usage
 from .used_names import no_members, parameters_of
+from .whole_loads import row_of
 
 POINTER_BYTES = 8
 WIDENED = {"u1": "u32", "i8": "i32", "u8": "u32", "i16": "i32", "u16": "u32", "f16": "f32"}
@@ -90,6 +91,7 @@ class ArgsMembers:
         self.wide: dict[Array, tuple[str, int]] = {}
         """The names of the types of several neighbours in an array, and how many they are."""
         self.words: dict[Array, str] = {}
+        self.rows: dict[Array, str] = {}
         """The names of the types by which elements of an array are stored in parts."""
 
     def gather(self) -> list[ArgsMember]:
@@ -110,6 +112,8 @@ class ArgsMembers:
                 self._pointer(tree.pointer, part, self._tree_pointer(tree), self._note(tree), source)
             if array in self.usage.wide:
                 self.wide[array] = self._other_type(array, self.usage.wide[array]), self.usage.wide[array].size
+            if (row := row_of(array, self.usage, self.language)) is not None:
+                self.rows[array] = self._other_type(array, row)
             if array in self.usage.words:
                 self.words[array] = self._other_type(array, self.usage.words[array])
         if self.language.has_pointers:

@@ -138,7 +138,16 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     constants = named_constants(kernel, (*usage.arrays, *usage.shared), taken | structs_of_trees)
     read_only = _read_only(kernel, usage)
     memory = MemoryExpressions(
-        target, expressions, trees, cells, constants, members.wide, frozenset(usage.flat), read_only, members.words
+        target,
+        expressions,
+        trees,
+        cells,
+        constants,
+        members.wide,
+        frozenset(usage.flat),
+        read_only,
+        members.words,
+        members.rows,
     )
     names = taken | structs_of_trees | constants.numbers.keys()
     macros = accessors(usage.arrays, usage.shared, memory, names, {a for t in kernel.tasks for a in t.block_sums})

@@ -60,6 +60,8 @@ class Usage:
     """Arrays of which elements are accessed by number."""
     words: dict[Array, Scalar] = field(default_factory=dict)
     """Arrays whose elements are stored in parts, and the type of these."""
+    in_parts: set[Array] = field(default_factory=set)
+    """Arrays of which components are loaded, or several neighbours together."""
     fences: bool = False
     aligned: bool = False
     """Whether it asks for the alignment of an array."""
@@ -130,6 +132,8 @@ def collect(kernel: Kernel) -> Usage:
                 usage.fences = True
             case GlobalLoad(pointer=pointer):
                 _mark(usage.read, pointer)
+                if not isinstance(pointer, GlobalPtr) or pointer.lanes > 1 or pointer.by_word:
+                    _mark(usage.in_parts, pointer)
             case GlobalStore(pointer=pointer):
                 _mark(usage.written, pointer)
                 stores.append(statement)
