@@ -138,17 +138,9 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     constants = named_constants(kernel, (*usage.arrays, *usage.shared), taken | structs_of_trees)
     read_only = _read_only(kernel, usage)
     memory = MemoryExpressions(
-        target,
-        expressions,
-        trees,
-        cells,
-        constants,
-        members.wide,
-        frozenset(usage.flat),
-        read_only,
-        members.words,
-        members.rows,
+        target, expressions, trees, cells, constants, members.wide, frozenset(usage.flat), read_only, members.words
     )
+    memory.rows = members.rows
     names = taken | structs_of_trees | constants.numbers.keys()
     macros = accessors(usage.arrays, usage.shared, memory, names, {a for t in kernel.tasks for a in t.block_sums})
     temporaries = temporary_buffer(kernel, target, structs)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from itertools import chain
 
 from ...ir.nodes import Block, Statement, clone, clone_block, walk
 from ...ir.statements import LoopIndex, RangeFor
-from ...ir.tasks import Choice, Condition, Kernel, Task
+from ...ir.tasks import Apart, AtLeast, Choice, Condition, Kernel, Task
 
 
 def copy_of(task: Task) -> Task:
@@ -48,3 +49,14 @@ def put_in_place(kernel: Kernel, task: Task, tasks: Sequence[Task]) -> None:
     kernel.tasks[position : position + 1] = tasks
     for number, each in enumerate(kernel.tasks):
         each.name = f"{kernel.name}_{number}"
+
+
+def say_when(task: Task, other: Task, conditions: Sequence[Condition]) -> None:
+    """Say of a task and of another one which launches start them, behind what is said of both."""
+    lengths = [condition.least for condition in conditions if isinstance(condition, AtLeast)]
+    pairs = [(condition.first, condition.second) for condition in conditions if isinstance(condition, Apart)]
+    names = " and ".join(array.name for array in dict.fromkeys(chain.from_iterable(pairs)))
+    long, short = [f"for rows of {least} and more" for least in lengths], ["for shorter rows" for _ in lengths]
+    before = [task.launches] if task.launches else []
+    task.launches = "; ".join([*before, " ".join([*long, *([f"if {names} do not overlap"] if pairs else [])])])
+    other.launches = "; ".join([*before, " or ".join([*short, *([f"if {names} overlap"] if pairs else [])])])

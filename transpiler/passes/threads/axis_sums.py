@@ -14,8 +14,8 @@ Threads that add to one place wait for each other: sums of the rows and columns 
 If the element does not depend on the last axis, the whole axis becomes a serial loop, as if Python had one: threads
 share it (`shared_rows`), or it is a product of matrices, `c[i, j] += a[i, k] * b[k, j]`, which has tiles
 (`register_tiles`). So there must be many rows, and the loads must be along rows, or along columns of the axis before.
-Else some threads share a row: each takes iterations that are as many apart, and adds what it has. Of ndarrays a launch
-chooses.
+Of ndarrays a launch chooses. Of few rows, if their lengths are known, each has some threads, which take iterations that
+are as many apart and add what they have.
 
 If the element depends on the last axis, that stays parallel, since neighbouring threads read neighbours, and a thread
 takes `CHUNK` iterations along another axis, or all if there are threads enough.
@@ -23,7 +23,8 @@ takes `CHUNK` iterations along another axis, or all if there are threads enough.
 A loop that adds to several elements which depend on different axes becomes one loop for each.
 
 A sum under a condition, `if i > 0: s[i - 1] += a[i, j]`, may be one of no terms, whose element need not exist. So it is
-added only if it is not 0 (a minimum or maximum: if there is one).
+added only if it is not 0. An iteration that loads after it has added might load what it has added, if an ndarray has
+two names: a launch that finds this starts the loop as it was.
 
 The order of a sum differs from Python's, so sums of floats need `fast_math`.
 """
@@ -63,21 +64,23 @@ from ...ir.statements import (
     is_const,
     repeats,
 )
-from ...ir.tasks import AtLeast, Kernel, Length, Task
+from ...ir.tasks import Apart, AtLeast, AtMost, Kernel, Length, Task
 from ...ir.threads import neutral
 from ...ir.types import Scalar, Tensor, element_of, i32
-from ..analysis.queries import axes_in, count_along, is_given, is_index_of, names_of, trip_count
+from ...lazy_dataclasses import dataclass
+from ...options import MAX_ITERATIONS
+from ..analysis.queries import axes_in, base_array, count_along, is_given, is_index_of, names_of, trip_count
 from ..analysis.reducible import always_performed
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
-from ..tasks.copies import copy_of, put_in_place, split
+from ..tasks.copies import copy_of, put_in_place, say_when, split
 from .overlap_loads import is_field_in_order
 from .private_sums import scattered
 
-FEWEST_ROWS, SHORTEST = 1 << 12, 64
+FEWEST_ROWS, SHORTEST = 1 << 10, 64
 """Rows that keep a GPU busy, and iterations of a row that are worth a loop."""
-PARTS, LEAST_PARTS = 256, 32
-"""Threads of a row, if only the launch knows how many rows there are, and at least."""
+LEAST_PARTS = 32
+"""Threads of a row of which there are not so many, at least."""
 CHUNK = 64
 """Iterations of a thread along an axis that is not the last one."""
 FEWEST = 1 << 16
@@ -96,18 +99,20 @@ def axis_sums(kernel: Kernel, context: PassContext) -> bool:
     capabilities, options = context.capabilities, context.options
     if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or options.deterministic:
         return False
+    longest = capabilities.loop_iteration_limit or MAX_ITERATIONS
     changed = False
     for task in list(kernel.tasks):
         groups = _groups(task, options.fast_math)
-        if not groups or any(axes and _serial_axis(task, axes) is None for axes in groups):
+        plans = [_plan(task, axes, longest) if axes else WHOLE for axes in groups]
+        if not any(groups) or None in plans:
             continue
         if len(groups) > 1 and len(list(islice(reachable(task.body), MOST_STATEMENTS + 1))) > MOST_STATEMENTS:
             continue
-        for own, axes in _one_for_each(kernel, task, list(groups)):
-            axis = _serial_axis(own, axes) if axes else None
-            if axis is not None:
-                _give_loop(kernel, own, axis, options.why_comments)
-                changed = True
+        _leave_if_overlapping(kernel, task, len(groups) > 1)
+        for own, axes, plan in zip(_one_for_each(kernel, task, list(groups)), groups, plans, strict=True):
+            if axes and plan is not None:
+                _give_loop(kernel, own, plan, longest, options.why_comments)
+        changed = True
     return changed
 
 
@@ -127,10 +132,27 @@ def _groups(task: Task, fast_math: bool) -> dict[frozenset[int], None]:
     if any(isinstance(s, excluded) and s not in allowed for s in walk(task.body)):
         return {}
     axes = [_axes_of(atomic, loop, fast_math) for atomic in atomics]
+    if None in axes or _are_unlike(atomics):
+        return {}
     always = set(always_performed(task.body))
-    if any(isinstance(atomic.type, Tensor) and atomic not in always for atomic in atomics):
-        return {}  # whether there was a term would be a question for each component
-    return {} if None in axes else dict.fromkeys(found for found in axes if found is not None)
+    if any(atomic not in always and not _has_neutral(atomic) for atomic in atomics):
+        return {}
+    return dict.fromkeys(found for found in axes if found is not None)
+
+
+def _are_unlike(atomics: Sequence[AtomicOp]) -> bool:
+    """Return whether an element may be changed by operations whose order is seen."""
+    kinds = [(base_array(atomic.pointer), JOINED.get(atomic.op, atomic.op)) for atomic in atomics]
+    return any(
+        op != other and (array is another or (array is not None and another and array.may_alias and another.may_alias))
+        for array, op in kinds
+        for another, other in kinds
+    )
+
+
+def _has_neutral(atomic: AtomicOp) -> bool:
+    """Return whether it can be seen that a sum, a minimum or a maximum is one of no terms."""
+    return isinstance(atomic.type, Scalar) and (atomic.op in ("add", "sub") or not atomic.type.is_float)
 
 
 def _added(task: Task) -> dict[Array, list[AtomicOp]]:
@@ -170,10 +192,22 @@ def _is_computed(value: Statement, loop: RangeFor) -> bool:
     return isinstance(value, (Cast, Operation)) and all(_is_computed(inner, loop) for inner in operands(value))
 
 
-def _serial_axis(task: Task, axes: frozenset[int]) -> int | None:
-    """Return the axis whose iterations a thread should run, or some of them; None if there is none.
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a thread does one by one: the iterations along an axis, or chunks of `step`, or every `parts`th of them."""
 
-    axes: those of the element.
+    axis: int
+    step: int = 0
+    parts: int = 0
+
+
+WHOLE = Plan(0)
+
+
+def _plan(task: Task, axes: frozenset[int], longest: int) -> Plan | None:
+    """Return what the threads of a task should do, None if it stays. axes: those of the element.
+
+    longest: how many iterations a serial loop may have.
     """
     loop = task.loop
     assert loop is not None
@@ -182,24 +216,32 @@ def _serial_axis(task: Task, axes: frozenset[int]) -> int | None:
     others = [axis for axis in range(len(counts)) if axis not in axes]
     if not others or (len(known) == len(counts) and prod(known) < FEWEST):
         return None
-    length = counts[others[-1]]
-    return others[-1] if length is None or length >= (SHORTEST if others[-1] == len(counts) - 1 else 2) else None
+    if others[-1] == len(counts) - 1:
+        return _plan_of_rows(task, counts[:-1], counts[-1], longest)
+    length, axis = counts.pop(others[-1]), others[-1]
+    if length is not None and length < 2:
+        return None
+    threads = [count for count in counts if count is not None]
+    is_busy = len(threads) == len(counts) and prod(threads) >= BUSY and length is not None and length <= longest
+    return Plan(axis) if is_busy or (length is not None and length <= CHUNK) else Plan(axis, step=CHUNK)
 
 
-def _parts_of(task: Task) -> int:
-    """Return how many threads share a row that no `shared_rows` would share, 0 if the row should be a serial loop."""
-    loop = task.loop
+def _plan_of_rows(task: Task, counts: list[int | None], length: int | None, longest: int) -> Plan | None:
+    """Return the same for elements that do not depend on the last axis. counts: along the other ones."""
+    loop, axis = task.loop, len(counts)
     assert loop is not None
-    *counts, length = (count_along(loop, axis) for axis in range(len(loop.starts)))
     rows = [count for count in counts if count is not None]
+    if length is not None and length < SHORTEST:
+        return None
     if len(rows) < len(counts) or length is None:
-        return 0 if _reads_rows(task, loop) else PARTS
-    if prod(rows) >= FEWEST_ROWS and _reads_rows(task, loop):
-        return 0
-    parts = LEAST_PARTS
+        return Plan(axis) if _reads_rows(task, loop) and (length is None or length <= longest) else None
+    if prod(rows) >= FEWEST_ROWS and length <= longest and _reads_rows(task, loop):
+        return Plan(axis)
+    parts, end = LEAST_PARTS, loop.ends[axis]
     while parts * prod(rows) < MANY and parts * 2 * LEAST_PARTS <= length:
         parts *= 2
-    return parts
+    is_near = isinstance(end, Const) and int(end.value) > MAX_ITERATIONS - parts  # the next index would wrap
+    return None if is_near or length > longest * parts else Plan(axis, parts=parts)
 
 
 def _reads_rows(task: Task, loop: RangeFor) -> bool:
@@ -230,10 +272,36 @@ def _has(value: Statement, loop: RangeFor, axis: int) -> bool:
 # --- one loop for each set of axes ------------------------------------------------------------------------------------
 
 
-def _one_for_each(kernel: Kernel, task: Task, groups: Sequence[frozenset[int]]) -> list[tuple[Task, frozenset[int]]]:
+def _leave_if_overlapping(kernel: Kernel, task: Task, becomes_several: bool) -> None:
+    """Keep the task for launches in which an iteration might load what it has added to an array of another name."""
+    pairs = _added_before(task, becomes_several)
+    if pairs:
+        conditions = [Apart(first, second) for first, second in pairs]
+        other = split(task, *conditions)
+        say_when(task, other, conditions)
+        put_in_place(kernel, task, [other, task])
+
+
+def _added_before(task: Task, becomes_several: bool) -> list[tuple[Array, Array]]:
+    """Return the pairs of arrays that may share memory, to the first of which an iteration adds before it loads from
+    the second, or one of several tasks in place of one does."""
+    added = {array: None for array in _added(task) if becomes_several and array.may_alias}
+    pairs: dict[tuple[Array, Array], None] = {}
+    for statement in walk(task.body):
+        array = base_array(statement.pointer) if isinstance(statement, (GlobalLoad, AtomicOp)) else None
+        if array is None or not array.may_alias:
+            continue
+        if isinstance(statement, AtomicOp):
+            added[array] = None
+        else:
+            pairs |= dict.fromkeys((first, array) for first in added)
+    return list(pairs)
+
+
+def _one_for_each(kernel: Kernel, task: Task, groups: Sequence[frozenset[int]]) -> list[Task]:
     """Return a task for each set of axes, which adds to the elements that depend on these alone."""
     if len(groups) == 1:
-        return [(task, groups[0])]
+        return [task]
     tasks = [task, *(copy_of(task) for _ in groups[1:])]
     put_in_place(kernel, task, tasks)
     dropped: set[Statement] = set()
@@ -246,38 +314,33 @@ def _one_for_each(kernel: Kernel, task: Task, groups: Sequence[frozenset[int]]) 
         return DROPPED if atomic in dropped else None
 
     Rewriter({AtomicOp: rule}).run(kernel)
-    return list(zip(tasks, groups, strict=True))
+    return tasks
 
 
-def _give_loop(kernel: Kernel, task: Task, axis: int, explains: bool) -> None:
+def _give_loop(kernel: Kernel, task: Task, plan: Plan, longest: int, explains: bool) -> None:
     """Give a task a serial loop along an axis; two tasks if only the launch knows how many rows there are."""
-    loop = task.loop
+    loop, axis = task.loop, plan.axis
     assert loop is not None
-    parts = _parts_of(task) if axis == len(loop.starts) - 1 else 0
-    if axis == len(loop.starts) - 1 and not parts and trip_count(loop) is None:
+    if axis == len(loop.starts) - 1 and not plan.parts and trip_count(loop) is None:
         rows, length = tuple(map(Length, range(axis))), Length(axis)
-        few = split(task, AtLeast(rows, FEWEST_ROWS), AtLeast((length,), SHORTEST))
-        task.launches = f"for {FEWEST_ROWS:,} rows and more of {SHORTEST} and more"
-        few.launches = "for fewer or shorter rows"
+        most = [AtMost((length,), longest)] if longest < MAX_ITERATIONS else []
+        few = split(task, AtLeast(rows, FEWEST_ROWS), AtLeast((length,), SHORTEST), *most)
+        before = f"{task.launches}; " if task.launches else ""
+        task.launches = f"{before}for {FEWEST_ROWS:,} rows and more of {SHORTEST} and more"
+        few.launches = f"{before}for fewer or shorter rows"
         put_in_place(kernel, task, [few, task])
-        _Sums(kernel, few, axis, PARTS).run(explains)
-    _Sums(kernel, task, axis, parts).run(explains)
+    _Sums(kernel, task, plan).run(explains)
 
 
 # --- the serial loop --------------------------------------------------------------------------------------------------
 
 
 class _Sums:
-    """Moves iterations of a task along an axis into a serial loop.
+    """Moves iterations of a task along an axis into a serial loop."""
 
-    parts: threads of a row, along the last axis, each of which takes every `parts`th iteration; 0 for whole rows, or
-    chunks of another axis.
-    """
-
-    def __init__(self, kernel: Kernel, task: Task, axis: int, parts: int = 0) -> None:
+    def __init__(self, kernel: Kernel, task: Task, plan: Plan) -> None:
         assert task.loop is not None
-        self.kernel, self.task, self.loop, self.axis, self.parts = kernel, task, task.loop, axis, parts
-        self.is_last = axis == len(task.loop.starts) - 1
+        self.kernel, self.task, self.loop, self.axis, self.plan = kernel, task, task.loop, plan.axis, plan
         self.variables: dict[AtomicOp, Alloca] = {}
 
     def run(self, explains: bool) -> None:
@@ -301,8 +364,8 @@ class _Sums:
             elif is_gone and index.axis > self.axis:
                 index.axis -= 1
         if explains and not is_gone:
-            note = f"{self.parts} threads add along a row, each to a sum of its own (axis_sums)"
-            if not self.parts:
+            note = f"{self.plan.parts} threads add along a row, each to a sum of its own (axis_sums)"
+            if not self.plan.parts:
                 note = f"{CHUNK} iterations that add to one element are one (axis_sums)"
             row.remarks = (Remark(note, "above", row.location),)
         task.body.statements = builder.block.statements
@@ -324,13 +387,13 @@ class _Sums:
         """Return start, end and step of the serial loop, and change the parallel one along the axis."""
         loop, axis = self.loop, self.axis
         start, end, step = loop.starts[axis], loop.ends[axis], loop.steps[axis]
-        if self.parts:
+        if self.plan.parts:
             loop.names[axis] = "part"
-            loop.starts[axis], loop.ends[axis] = self._bound(0), self._bound(self.parts)
+            loop.starts[axis], loop.ends[axis] = self._bound(0), self._bound(self.plan.parts)
             part = builder.add(LoopIndex(loop, axis, type=i32))
             first = part if is_const(start, 0) else builder.op("add", builder.again(start), part)
-            return [first], [builder.again(end)], [builder.const(self.parts)]
-        if self._is_whole():
+            return [first], [builder.again(end)], [builder.const(self.plan.parts)]
+        if not self.plan.step:
             loop.names.pop(axis)
             for values in (loop.starts, loop.ends, loop.steps):
                 values.pop(axis)
@@ -343,16 +406,6 @@ class _Sums:
         if length is None or length % CHUNK:
             count = builder.op("min", builder.op("sub", builder.again(end), chunk), count)
         return [chunk], [builder.op("add", chunk, count)], [builder.const(1)]
-
-    def _is_whole(self) -> bool:
-        """Return whether a thread should run all iterations along the axis."""
-        *others, length = (count_along(self.loop, axis) for axis in [*self._other_axes(), self.axis])
-        known = [count for count in others if count is not None]
-        is_busy = len(known) == len(others) and prod(known) >= BUSY
-        return self.is_last or is_busy or (length is not None and length <= CHUNK)
-
-    def _other_axes(self) -> list[int]:
-        return [axis for axis in range(len(self.loop.starts)) if axis != self.axis]
 
     def _bound(self, value: int) -> Const:
         """Return a number for the parallel loop."""
@@ -382,9 +435,6 @@ class _Sums:
             builder.atomic(op, builder.again(atomic.pointer), total)
             return
         assert isinstance(variable.type, Scalar)
-        if op != "add" and variable.type.is_float:
-            is_any = builder.op("eq", total, total)
-        else:
-            is_any = builder.op("ne", total, builder.const(neutral(op, variable.type), variable.type))
+        is_any = builder.op("ne", total, builder.const(neutral(op, variable.type), variable.type))
         with builder.into(builder.add(If(is_any)).then):
             builder.atomic(op, builder.again(atomic.pointer), total)

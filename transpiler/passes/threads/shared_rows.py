@@ -39,8 +39,7 @@ The order of a sum differs from Python's, so sums of floats need `fast_math`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from itertools import chain
+from collections.abc import Collection
 from math import prod
 
 from ...ir.builder import Builder
@@ -67,7 +66,7 @@ from ...ir.statements import (
     is_const,
     repeats,
 )
-from ...ir.tasks import Apart, AtLeast, AtMost, Condition, Kernel, Length, Task
+from ...ir.tasks import AtLeast, AtMost, Condition, Kernel, Length, Task
 from ...ir.threads import Barrier, Collective
 from ...ir.types import Scalar, i32
 from ...options import MAX_ITERATIONS
@@ -76,7 +75,7 @@ from ..analysis.queries import axes_in, is_given, is_index_of, names_of
 from ..analysis.scatters import Scatter, scatters
 from ..analysis.stretches import Stretch, is_in_stretch, stretch_of
 from ..context import PassContext
-from ..tasks.copies import put_in_place, split
+from ..tasks.copies import put_in_place, say_when, split
 from ..tiles.block_tiles import may_synchronize
 from ..tiles.tiled_loops import add_axis, replace_indices
 from .overlap_loads import is_field_in_order
@@ -132,7 +131,7 @@ def _divide(kernel: Kernel, task: Task, most: int, context: PassContext) -> bool
     if conditions:
         axes = tuple(map(Length, range(len(task.loop.starts))))
         other = split(task, AtMost(axes, MAX_ITERATIONS // own), *conditions)  # all threads can be counted
-        _say_when(task, other, conditions)
+        say_when(task, other, conditions)
         put_in_place(kernel, task, [task, other])
         if not apart:
             _share(other, lanes, context)
@@ -150,17 +149,6 @@ def _is_counted(bound: Statement) -> bool:
 
 def _changes(task: Task, rows: list[RangeFor], context: PassContext) -> dict[Statement, Scatter] | None:
     return scatters(task, rows, context.options.fast_math, context.capabilities.atomics)
-
-
-def _say_when(task: Task, other: Task, conditions: Sequence[Condition]) -> None:
-    """Say of a task and of another one which launches start them, behind what is said of both."""
-    lengths = [condition.least for condition in conditions if isinstance(condition, AtLeast)]
-    pairs = [(condition.first, condition.second) for condition in conditions if isinstance(condition, Apart)]
-    names = " and ".join(array.name for array in dict.fromkeys(chain.from_iterable(pairs)))
-    long, short = [f"for rows of {least} and more" for least in lengths], ["for shorter rows" for _ in lengths]
-    before = [task.launches] if task.launches else []
-    task.launches = "; ".join([*before, " ".join([*long, *([f"if {names} do not overlap"] if pairs else [])])])
-    other.launches = "; ".join([*before, " or ".join([*short, *([f"if {names} overlap"] if pairs else [])])])
 
 
 def rows_of(task: Task) -> list[RangeFor]:
