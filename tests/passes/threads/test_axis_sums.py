@@ -225,6 +225,19 @@ def test_an_ndarray_with_two_names(target, short_is_long):
             assert np.array_equal(t.to_numpy(), expected.sum(axis=axis))
             assert np.array_equal(a.to_numpy()[:, 0], np.full(n, 8))
     assert "if s and a overlap" in cuda(add, a, a, t)
+    total = ti.field(ti.i32, ())
+
+    @ti.kernel
+    def add_all(a: ti.types.ndarray(ti.i32, 2), s: ti.types.ndarray(ti.i32, 2)):
+        for i, j in a:
+            x = a[i, j]
+            s[i, 0] += 5
+            total[None] += x
+
+    column = ti.ndarray(ti.i32, (50, 1))
+    column.fill(3)
+    add_all(column, column)
+    assert total[None] == 150 and np.array_equal(column.to_numpy(), np.full((50, 1), 8))
 
 
 def test_lengths_that_only_the_launch_knows(target, monkeypatch):
