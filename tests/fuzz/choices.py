@@ -428,6 +428,7 @@ def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None
     change(axis_sums, "FEWEST", 1)
     change(axis_sums, "CHUNK", 4)
     change(axis_sums, "BUSY", 30)
+    change(axis_sums, "MANY", 50)
     change(axis_sums, "LEAST_PARTS", 4)
 
 

@@ -12,7 +12,7 @@ N1, N2 = (ti.types.ndarray(ti.f32, ndim) for ndim in (1, 2))
 
 @pytest.fixture
 def short_is_long(monkeypatch):
-    small = {"FEWEST_ROWS": 4, "SHORTEST": 4, "FEWEST": 1, "CHUNK": 4, "BUSY": 50, "LEAST_PARTS": 4}
+    small = {"FEWEST_ROWS": 4, "SHORTEST": 4, "FEWEST": 1, "CHUNK": 4, "BUSY": 50, "MANY": 60, "LEAST_PARTS": 4}
     for name, value in small.items():
         monkeypatch.setattr(axis_sums, name, value)
 
@@ -21,8 +21,9 @@ def cuda(kernel, *args):
     return kernel.source(*args, arch=ti.cuda)
 
 
-def test_columns_are_added_in_chunks(target):
+def test_columns_are_added_in_chunks(target, monkeypatch):
     """64 rows a thread, whose last chunk is shorter; what one of several loops does not need is not loaded."""
+    monkeypatch.setattr(axis_sums, "MANY", 1 << 10)
     n, m = 1031, 70
     values = (np.arange(n * m) % 11).astype(np.float32).reshape(n, m)
     a, columns, total = ti.field(ti.f32, (n, m)), ti.field(ti.f32, m), ti.field(ti.f32, ())
@@ -52,7 +53,7 @@ def test_rows_of_ndarrays(target):
                 ti.atomic_min(low[i], a[i, j])
             ti.atomic_max(high[i], a[i, j])
 
-    for n, m in ((4096, 64), (3, 700), (1, 1), (5, 0), (4099, 130)):
+    for n, m in ((1024, 64), (3, 700), (1, 1), (5, 0), (1031, 130)):
         values = ((np.arange(n * m) * 7) % 13 % 5).astype(np.float32).reshape(n, m)
         given = [values, np.arange(m, dtype=np.float32) % 3, *(np.full(n, 2, np.float32) for _ in range(3))]
         arrays = [ti.ndarray(ti.f32, array.shape) for array in given] if m else given
@@ -140,7 +141,7 @@ def test_four_axes_vectors_and_offsets(target, short_is_long):
 def test_what_stays():
     """Elements of all axes, or of numbers that are read; results that are used; stores; sums that must be exact."""
 
-    def has_sums(case, n=512, **options):
+    def has_sums(case, n=1024, **options):
         ti.init(arch=ti.python, log_level=ti.ERROR, **options)
         a, s, t, k = ti.field(ti.f32, (n, n)), ti.field(ti.f32, n), ti.field(ti.f32, (n, n)), ti.field(ti.i32, n)
 
@@ -168,7 +169,7 @@ def test_what_stays():
 
         return "(axis_sums)" in cuda(add)
 
-    assert has_sums("") and not has_sums("", n=128)
+    assert has_sums("") and not has_sums("", n=256)
     for case in ("all axes", "read", "used", "stored", "loaded", "random", "other"):
         assert not has_sums(case), case
     for options in ({"fast_math": False}, {"deterministic": True}, {"passes": "-axis_sums"}):

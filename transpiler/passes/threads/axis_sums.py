@@ -18,7 +18,7 @@ Of ndarrays a launch chooses. Of few rows, if their lengths are known, each has 
 are as many apart and add what they have.
 
 If the element depends on the last axis, that stays parallel, since neighbouring threads read neighbours, and a thread
-takes `CHUNK` iterations along another axis, or all if there are threads enough.
+takes up to `CHUNK` iterations along another axis, or all if there are threads enough.
 
 A loop that adds to several elements which depend on different axes becomes one loop for each.
 
@@ -82,16 +82,16 @@ FEWEST_ROWS, SHORTEST = 1 << 10, 64
 LEAST_PARTS = 32
 """Threads of a row of which there are not so many, at least."""
 CHUNK = 64
-"""Iterations of a thread along an axis that is not the last one."""
+"""Iterations of a thread along an axis that is not the last one, at most."""
 FEWEST = 1 << 16
 """Iterations of a loop that is worth chunks."""
 BUSY, MANY = 1 << 14, 1 << 17
-"""Threads that are enough for long loops without loads in flight, and for others."""
+"""Threads that are enough for a product of matrices, and for all others."""
 JOINED = {"sub": "add"}
 """What adds the result of the serial loop to an element, if not the operation of an iteration."""
 MOST_SUMS = 4
 MOST_STATEMENTS = 64
-"""Statements of a body that several loops may repeat."""
+"""Statements of a body that several loops may repeat, or that few threads may run one after another."""
 
 
 def axis_sums(kernel: Kernel, context: PassContext) -> bool:
@@ -106,7 +106,7 @@ def axis_sums(kernel: Kernel, context: PassContext) -> bool:
         plans = [_plan(task, axes, longest) if axes else WHOLE for axes in groups]
         if not any(groups) or None in plans:
             continue
-        if len(groups) > 1 and len(list(islice(reachable(task.body), MOST_STATEMENTS + 1))) > MOST_STATEMENTS:
+        if len(groups) > 1 and not _is_short(task):
             continue
         _leave_if_overlapping(kernel, task, len(groups) > 1)
         for own, axes, plan in zip(_one_for_each(kernel, task, list(groups)), groups, plans, strict=True):
@@ -194,11 +194,15 @@ def _is_computed(value: Statement, loop: RangeFor) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a thread does one by one: the iterations along an axis, or chunks of `step`, or every `parts`th of them."""
+    """What a thread does one by one: the iterations along an axis, or chunks of `step`, or every `parts`th of them.
+
+    fewest_rows: of which a launch that alone knows their number has to have so many.
+    """
 
     axis: int
     step: int = 0
     parts: int = 0
+    fewest_rows: int = 0
 
 
 WHOLE = Plan(0)
@@ -212,56 +216,68 @@ def _plan(task: Task, axes: frozenset[int], longest: int) -> Plan | None:
     loop = task.loop
     assert loop is not None
     counts = [count_along(loop, axis) for axis in range(len(loop.starts))]
-    known = [count for count in counts if count is not None]
     others = [axis for axis in range(len(counts)) if axis not in axes]
-    if not others or (len(known) == len(counts) and prod(known) < FEWEST):
+    total = trip_count(loop)
+    if not others or (total is not None and total < FEWEST) or (total is None and not _is_short(task)):
         return None
     if others[-1] == len(counts) - 1:
         return _plan_of_rows(task, counts[:-1], counts[-1], longest)
     length, axis = counts.pop(others[-1]), others[-1]
-    if length is not None and length < 2:
-        return None
-    threads = [count for count in counts if count is not None]
-    is_busy = len(threads) == len(counts) and prod(threads) >= BUSY and length is not None and length <= longest
-    return Plan(axis) if is_busy or (length is not None and length <= CHUNK) else Plan(axis, step=CHUNK)
+    threads = _product(counts)
+    step = CHUNK if total is None else min(CHUNK, total // MANY)
+    is_busy = threads is not None and threads >= (BUSY if _is_short(task) else MANY)
+    if length is not None and 1 < length <= (longest if is_busy else step):
+        return Plan(axis)
+    return Plan(axis, step=step) if step > 1 and (length is None or length > 1) else None
 
 
 def _plan_of_rows(task: Task, counts: list[int | None], length: int | None, longest: int) -> Plan | None:
     """Return the same for elements that do not depend on the last axis. counts: along the other ones."""
-    loop, axis = task.loop, len(counts)
+    loop, axis, rows = task.loop, len(counts), _product(counts)
     assert loop is not None
-    rows = [count for count in counts if count is not None]
     if length is not None and length < SHORTEST:
         return None
-    if len(rows) < len(counts) or length is None:
-        return Plan(axis) if _reads_rows(task, loop) and (length is None or length <= longest) else None
-    if prod(rows) >= FEWEST_ROWS and length <= longest and _reads_rows(task, loop):
+    fewest = _fewest_rows(task, loop) if _is_short(task) and (length is None or length <= longest) else 0
+    if rows is None or length is None:
+        return Plan(axis, fewest_rows=fewest) if fewest else None
+    if fewest and rows >= fewest:
         return Plan(axis)
     parts, end = LEAST_PARTS, loop.ends[axis]
-    while parts * prod(rows) < MANY and parts * 2 * LEAST_PARTS <= length:
+    while parts * rows < MANY and parts * 2 * LEAST_PARTS <= length:
         parts *= 2
     is_near = isinstance(end, Const) and int(end.value) > MAX_ITERATIONS - parts  # the next index would wrap
     return None if is_near or length > longest * parts else Plan(axis, parts=parts)
 
 
-def _reads_rows(task: Task, loop: RangeFor) -> bool:
-    """Return whether a serial loop over the last axis reads rows, or columns of the axis before, and nothing else."""
-    last = len(loop.starts) - 1
-    found = False
+def _product(counts: Sequence[int | None]) -> int | None:
+    """Return the product of numbers, None if one is not known."""
+    known = [count for count in counts if count is not None]
+    return prod(known) if len(known) == len(counts) else None
+
+
+def _is_short(task: Task) -> bool:
+    """Return whether an iteration has few statements and no loop."""
+    statements = list(islice(reachable(task.body), MOST_STATEMENTS + 1))
+    return len(statements) <= MOST_STATEMENTS and not any(map(repeats, statements))
+
+
+def _fewest_rows(task: Task, loop: RangeFor) -> int:
+    """Return how many rows are worth a serial loop over the last axis, 0 if none are: it would load something else than
+    rows, or columns of the axis before, which threads do not share."""
+    last, found, fewest = len(loop.starts) - 1, False, FEWEST_ROWS
     for statement in walk(task.body):
-        if repeats(statement):
-            return False
         pointer = base_pointer(statement.pointer) if isinstance(statement, GlobalLoad) else None
-        if not isinstance(pointer, GlobalPtr) or not pointer.indices:
+        if not isinstance(pointer, GlobalPtr) or not any(_has(index, loop, last) for index in pointer.indices):
             continue
         *before, final = pointer.indices
         is_column = is_index_of(final, loop) and final.axis == last - 1 and any(_has(i, loop, last) for i in before)
         is_row = is_index_of(final, loop) and final.axis == last and not any(_has(i, loop, last) for i in before)
-        if not is_row and not is_column and any(_has(index, loop, last) for index in pointer.indices):
-            return False
+        if not is_row and not is_column:
+            return 0
         is_plain = pointer.array.shape is None or is_field_in_order(pointer.array)
-        found |= is_plain and (is_column or (is_row and any(not isinstance(index, Const) for index in before)))
-    return found
+        found |= is_plain and (is_column or any(not isinstance(index, Const) for index in before))
+        fewest = BUSY if is_column else fewest
+    return fewest if found else 0
 
 
 def _has(value: Statement, loop: RangeFor, axis: int) -> bool:
@@ -324,9 +340,9 @@ def _give_loop(kernel: Kernel, task: Task, plan: Plan, longest: int, explains: b
     if axis == len(loop.starts) - 1 and not plan.parts and trip_count(loop) is None:
         rows, length = tuple(map(Length, range(axis))), Length(axis)
         most = [AtMost((length,), longest)] if longest < MAX_ITERATIONS else []
-        few = split(task, AtLeast(rows, FEWEST_ROWS), AtLeast((length,), SHORTEST), *most)
+        few = split(task, AtLeast(rows, plan.fewest_rows), AtLeast((length,), SHORTEST), *most)
         before = f"{task.launches}; " if task.launches else ""
-        task.launches = f"{before}for {FEWEST_ROWS:,} rows and more of {SHORTEST} and more"
+        task.launches = f"{before}for {plan.fewest_rows:,} rows and more of {SHORTEST} and more"
         few.launches = f"{before}for fewer or shorter rows"
         put_in_place(kernel, task, [few, task])
     _Sums(kernel, task, plan).run(explains)
@@ -366,7 +382,7 @@ class _Sums:
         if explains and not is_gone:
             note = f"{self.plan.parts} threads add along a row, each to a sum of its own (axis_sums)"
             if not self.plan.parts:
-                note = f"{CHUNK} iterations that add to one element are one (axis_sums)"
+                note = f"{self.plan.step} iterations that add to one element are one (axis_sums)"
             row.remarks = (Remark(note, "above", row.location),)
         task.body.statements = builder.block.statements
         self._replace_atomics()
@@ -399,11 +415,11 @@ class _Sums:
                 values.pop(axis)
             return [builder.again(start)], [builder.again(end)], [builder.again(step)]
         length = count_along(loop, axis)
-        loop.steps[axis] = self._bound(CHUNK)
+        loop.steps[axis] = self._bound(self.plan.step)
         chunk = builder.add(LoopIndex(loop, axis, type=i32))
-        count: Statement = builder.const(CHUNK)
+        count: Statement = builder.const(self.plan.step)
         loop.names[axis] += "_chunk"
-        if length is None or length % CHUNK:
+        if length is None or length % self.plan.step:
             count = builder.op("min", builder.op("sub", builder.again(end), chunk), count)
         return [chunk], [builder.op("add", chunk, count)], [builder.const(1)]
 
