@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 9a59f1ca, gradient_of_iteration.py:8: iterate_grad(n: i32)
+// shadesmith 0.1.0, cuda 1b7dc386, gradient_of_iteration.py:8: iterate_grad(n: i32)
 
 #define BLOCK 128
 
@@ -16,16 +16,16 @@ __device__ inline float sin_beyond_f32(float x, float n, unsigned sign) {
 // sin(x) within 2 ulp where |x| < 8192; else of a number within 2 ulp of x, of .001 each and more.
 // The code that sinf has for large x takes time in any case.
 __device__ inline float short_sin_f32(float x) {
+    if (fabsf(x) >= 8192.0f) return __sinf(x);
     float n = fmaf(x, .318309886f, 12582912.0f);  // ends with the bits of the nearest integer
-    float s = sin_beyond_f32(x, n - 12582912.0f, __float_as_uint(n) << 31);
-    return fabsf(x) < 8192.0f ? s : __sinf(x);  // no branch: threads stay together
+    return sin_beyond_f32(x, n - 12582912.0f, __float_as_uint(n) << 31);
 }
 
 // cos(x), as `short_sin_f32`.
 __device__ inline float short_cos_f32(float x) {
+    if (fabsf(x) >= 8192.0f) return __cosf(x);
     float n = fmaf(x, .318309886f, -.5f) + 12582912.0f;
-    float s = sin_beyond_f32(x, n - 12582912.0f + .5f, ~__float_as_uint(n) << 31);
-    return fabsf(x) < 8192.0f ? s : __cosf(x);
+    return sin_beyond_f32(x, n - 12582912.0f + .5f, ~__float_as_uint(n) << 31);
 }
 
 struct Args {
