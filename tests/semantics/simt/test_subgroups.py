@@ -84,7 +84,7 @@ def _wrap(value: int) -> int:
     return (value + 2**31) % 2**32 - 2**31
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["u32", "f32", "i64", "f64"])
 @pytest.mark.parametrize("name", ["add", "mul", "min", "max"])
 def test_reductions_and_scans_of_other_types(target: str, dtype: str, name: str) -> None:
