@@ -40,6 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     keep_out_of_the_users_cache(config)
     os.environ.setdefault("GOMP_SPINCOUNT", "300")  # the workers share the cores, which threads that spin would occupy
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more would spin for half of the time that `import numpy` takes
     hasty.configure(config)
     config.stash[MISSING] = MissingTools()
     if config.getoption("--debug-kernels"):

@@ -37,7 +37,7 @@ def test_errors(target: str) -> None:
     x = np.concatenate(
         [rng.uniform(-8191, 8191, 40_000), rng.uniform(-7, 7, 20_000), multiples, 10.0 ** -np.arange(38)]
     )
-    x = x.astype(np.float32)
+    x = x.astype(np.float32)[:: 8 if target == "python" else 1]  # which has NumPy's functions
     for found, true in zip(results(x), (np.sin(x.astype(np.float64)), np.cos(x.astype(np.float64))), strict=True):
         assert np.max(np.abs(found - true) / np.spacing(np.abs(true).astype(np.float32))) < 2
 

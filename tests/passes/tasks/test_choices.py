@@ -119,14 +119,18 @@ def compiled(function: Callable[..., None], target: str) -> tuple[Kernel, Backen
     return kernel, emit(kernel, target, options, able)
 
 
-def number(expression: Any, members: list[int]) -> int:
-    """Return what a host computes."""
+def evaluator(expression: Any) -> Callable[[list[int]], int]:
+    """Return what a host computes, as a function of the members."""
+    return eval(f"lambda members: {_text(expression)}")
+
+
+def _text(expression: Any) -> str:
     name, *operands = expression
     if name == "const":
-        return int(operands[0])
+        return f"({int(operands[0])})"
     if name == "member":
-        return members[operands[0]]
-    return int(eval(OPS[name].host.format(*(number(operand, members) for operand in operands))))
+        return f"members[{operands[0]}]"
+    return f"int({OPS[name].host.format(*map(_text, operands))})"
 
 
 def drawn(choices: random.Random, member: Member) -> int:
@@ -141,10 +145,11 @@ def drawn(choices: random.Random, member: Member) -> int:
 def test_a_launch_starts_one_task_of_each_loop(function: Callable[..., None], language: str) -> None:
     _, module = compiled(function, language)
     choices, started = random.Random(7), set[int]()
+    firsts = [task.extents[0] if task.extents else ("const", 1) for task in module.tasks]
+    counters = [evaluator(_with_iterations(first)) for first in firsts]
     for _ in range(2000):
         members = [drawn(choices, member) for member in module.interface.members]
-        firsts = [task.extents[0] if task.extents else ("const", 1) for task in module.tasks]
-        counts = {n: number(_with_iterations(first), members) for n, first in enumerate(firsts)}
+        counts = {n: count(members) for n, count in enumerate(counters)}
         now = {n for n, count in counts.items() if count}
         assert len(now) == len(TASKS[function]), (members, counts)
         started |= now

@@ -59,7 +59,7 @@ def test_bounds_of_their_own(target: str, first: int) -> None:
 def test_a_rotation(target: str, back: bool) -> None:
     """An index may be subtracted from a number, and numbers that the kernel is given may be added."""
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
-    n, m = 260, 300
+    n, m = (26, 30) if target == "python" else (260, 300)
     a, b = ti.field(ti.i32, (n, m)), ti.field(ti.i32, (m, n + 4))
 
     @ti.kernel
@@ -72,7 +72,7 @@ def test_a_rotation(target: str, back: bool) -> None:
 
     values = np.arange(n * m, dtype=np.int32).reshape(n, m)
     a.from_numpy(values)
-    assert "tiles of 32 x 8" in rotate.source(3, arch=ti.cuda)
+    assert target == "python" or "tiles of 32 x 8" in rotate.source(3, arch=ti.cuda)
     rotate(3)
     first = 3 if back else 4
     expected = np.rot90(values, -1 if back else 1)

@@ -326,7 +326,7 @@ def test_memory_freed_while_launches_are_under_way_stays_until_they_end(target: 
         for i in a:
             b[i] = a[i] + 1
 
-    n = 1 << 14
+    n = 1 << (9 if target == "python" else 14)
     results = [ti.field(ti.i32, shape=n) for _ in range(8)]
     for number, result in enumerate(results):
         source = ti.field(ti.i32, shape=n)

@@ -101,6 +101,8 @@ def test_a_sum_in_runs_has_all_terms_and_no_other(target: str, first: int, end: 
             s += x[i]
         return s
 
+    if target == "python":  # which adds one by one
+        end = min(end, 20_000)
     bits = (np.random.default_rng(1).random(count) < 0.5).astype(np.float32)  # their sums are exact
     assert add(bits, first, end) == bits[first:end].sum(dtype=np.float64)
 

@@ -164,7 +164,7 @@ def test_a_grid_of_structs(target: str) -> None:
 @pytest.mark.parametrize("under", ["nothing", "pointer"])
 def test_game_of_life(target: str, under: str) -> None:
     """Cells that live are active, and nothing else is looked at."""
-    size, turns = (24, 12) if target == "python" else (100, 40)
+    size, turns = (24, 6) if target == "python" else (100, 40)
     alive, near = ti.field(ti.u8), ti.field(ti.i32)
     for field in (alive, near):
         if under == "pointer":

@@ -158,14 +158,27 @@ def test_ctrl_c_ends_the_process(target: str, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(
         child_process.subprocess, "Popen", lambda *a, **o: started.append(popen(*a, **o)) or started[-1]
     )
-    # To the thread that waits, as the terminal's signal: raised in the timer's thread it would interrupt no wait.
-    timer = threading.Timer(3.0, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        kernel.compare(*args, time_limit=60.0)
-    timer.cancel()
-    children = [process for process in started if "shadesmith" in str(process.args)]
-    assert children and all(process.poll() is not None for process in children)
+
+    def children() -> list[Any]:
+        return [process for process in started if "shadesmith" in str(process.args)]
+
+    def press() -> None:
+        """To the thread that waits, as the terminal's signal: raised in this thread it would interrupt no wait."""
+        while not children() and not is_over.wait(0.05):
+            pass
+        if not is_over.wait(1.5):
+            signal.pthread_kill(main.ident, signal.SIGINT)
+
+    main, is_over = threading.main_thread(), threading.Event()
+    presser = threading.Thread(target=press)
+    presser.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            kernel.compare(*args, time_limit=60.0)
+    finally:
+        is_over.set()
+        presser.join()
+    assert children() and all(process.poll() is not None for process in children())
 
 
 @pytest.mark.exhaustive
