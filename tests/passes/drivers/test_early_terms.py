@@ -94,7 +94,7 @@ def test_an_element_that_a_branch_adds_to_is_in_a_register(target: str) -> None:
 
 
 def test_what_stays_in_the_branch() -> None:
-    """Conditions that are read, stores, elements that might not exist, and little to compute."""
+    """Conditions that are read, or leave more out, stores, elements that might not exist, and little to compute."""
 
     def is_early(case: str) -> bool:
         ti.init(arch=ti.python, log_level=ti.ERROR, passes="-block_tiles")
@@ -116,6 +116,9 @@ def test_what_stays_in_the_branch() -> None:
                         if i != j:
                             c = b[i + j - 5]
                             s += ti.exp(c) * ti.sqrt(c + 1) / (c + 2)
+                    elif ti.static(case == "parity"):
+                        if (i + j) % 2 != 0:
+                            s += ti.exp(b[j]) * ti.sqrt(b[j] + 1) / (b[j] + 2)
                     elif ti.static(case == "short"):
                         if i != j:
                             s += b[j]
@@ -126,5 +129,5 @@ def test_what_stays_in_the_branch() -> None:
         return "(early_terms)" in add.source(arch=ti.cuda)
 
     assert is_early("")
-    for case in ("read", "stored", "elsewhere", "short"):
+    for case in ("read", "stored", "elsewhere", "parity", "short"):
         assert not is_early(case), case

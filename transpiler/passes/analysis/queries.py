@@ -176,6 +176,16 @@ def _of_element(element: Statement, vector: Statement, position: int, sign: int)
     return [(sign, element)]
 
 
+def computed_from(value: Statement) -> set[Statement]:
+    """Return a value and all values that it is computed from, also those of the places that it is loaded from."""
+    found, pending = {value}, [value]
+    while pending:
+        new = [operand for operand in operands(pending.pop()) if operand not in found]
+        found.update(new)
+        pending += new
+    return found
+
+
 def surely_exists(pointer: GlobalPtr) -> bool:
     """Return whether an element exists by its indices alone: each is one of a loop over the axis, or over a part of it.
 

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator
 
 from ...ir.elements.own_memory import is_alone
 from ...ir.functions import Call
-from ...ir.nodes import Block, Statement, count_uses, operands, walk, walk_blocks
+from ...ir.nodes import Block, Statement, count_uses, walk, walk_blocks
 from ...ir.ops import ATOMIC_OPS
 from ...ir.statements import (
     Alloca,
@@ -34,7 +34,7 @@ from ...ir.statements import (
 from ...ir.tasks import Task
 from ...ir.types import Scalar, Tensor, element_of
 from ...lazy_dataclasses import dataclass
-from .queries import base_array, is_index_of
+from .queries import base_array, computed_from, is_index_of
 
 COMMUTING = {"add": "sum", "sub": "sum", "min": "min", "max": "max", "and": "and", "or": "or", "xor": "xor"}
 """Atomic operations that may be in any order with those of the same entry."""
@@ -124,11 +124,7 @@ def _is_suitable(statement: Statement, op: str, uses: dict[Statement, int], fast
 
 def _depends_on_row(pointer: Statement, row: RangeFor) -> bool:
     """Return whether a pointer is computed from the index of a loop, or from a variable that the loop assigns."""
-    pending, seen = [pointer], {pointer}
-    while pending:
-        inner = [operand for operand in operands(pending.pop()) if operand not in seen]
-        seen.update(inner)
-        pending += inner
+    seen = computed_from(pointer)
     assigned = {base_pointer(s.pointer) for s in walk(row.body) if isinstance(s, LocalStore)}
     read = {base_pointer(s.pointer) for s in seen if isinstance(s, LocalLoad)}
     return any(is_index_of(s, row) for s in seen) or any(isinstance(s, Alloca) and s in assigned for s in read)

@@ -34,7 +34,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...ir.types import i32
-from ..analysis.queries import surely_exists
+from ..analysis.queries import computed_from, surely_exists
 from ..context import PassContext
 
 FEWEST = 4
@@ -65,20 +65,12 @@ def _leaves_one_out(branch: If, loop: RangeFor) -> bool:
         return False
     if any(operand.type != i32 for operand in condition.operands):
         return False
-    made = [_made_of(operand) for operand in condition.operands]
+    made = [computed_from(operand) for operand in condition.operands]
     with_index = [any(isinstance(s, LoopIndex) and s.loop is loop for s in of) for of in made]
-    is_read = any(isinstance(s, (GlobalLoad, LocalLoad)) for of in made for s in of)
-    return with_index.count(True) == 1 and not is_read
-
-
-def _made_of(value: Statement) -> set[Statement]:
-    """Return a value and all that it is computed from."""
-    found, pending = {value}, [value]
-    while pending:
-        new = [operand for operand in operands(pending.pop()) if operand not in found]
-        found.update(new)
-        pending += new
-    return found
+    if with_index.count(True) != 1 or any(isinstance(s, (GlobalLoad, LocalLoad)) for of in made for s in of):
+        return False
+    own = made[with_index.index(True)]  # `j % 2 != 0` leaves half of them out
+    return all(s.op in ("add", "sub") for s in own if isinstance(s, Operation))
 
 
 def _continues(branch: If) -> bool:

@@ -56,7 +56,8 @@ def say_when(task: Task, other: Task, conditions: Sequence[Condition]) -> None:
     """Say of a task and of another one which launches start them, behind what is said of both."""
     lengths = [condition.least for condition in conditions if isinstance(condition, AtLeast)]
     pairs = [(condition.first, condition.second) for condition in conditions if isinstance(condition, Apart)]
-    names = " and ".join(array.name for array in dict.fromkeys(chain.from_iterable(pairs)))
+    *first, last = [array.name for array in dict.fromkeys(chain.from_iterable(pairs))] or [""]
+    names = f"{', '.join(first)} and {last}"
     long, short = [f"for rows of {least} and more" for least in lengths], ["for shorter rows" for _ in lengths]
     before = [task.launches] if task.launches else []
     task.launches = "; ".join([*before, " ".join([*long, *([f"if {names} do not overlap"] if pairs else [])])])
