@@ -1,22 +1,13 @@
-// shadesmith 0.1.0, c 1fbd6744, names.py:5:
+// shadesmith 0.1.0, c d01d3fa7, names.py:5:
 // names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32)
 #include <math.h>
-#include <stdbool.h>
 
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
 static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; }
 
-static inline int f32_bits_to_i32(float x) {
-    union { float number; int bits; } both = {x};
-    return both.bits;
-}
-
-static inline float i32_bits_to_f32(int x) {
-    union { int bits; float number; } both = {x};
-    return both.number;
-}
-
 typedef struct { float x, y, z; } vec3;
+
+static inline vec3 vec3_add(vec3 a, vec3 b) { return (vec3){a.x + b.x, a.y + b.y, a.z + b.z}; }
 
 static inline int atomic_add_i32(int *address, int value) {
     return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
@@ -24,24 +15,6 @@ static inline int atomic_add_i32(int *address, int value) {
 
 static inline vec3 vec3_div_vs(vec3 a, float b) { return (vec3){a.x / b, a.y / b, a.z / b}; }
 static inline float vec3_length(vec3 a) { return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z); }
-
-static inline float atomic_add_f32(float *address, float value) {
-    float old, new;
-    const int relaxed = __ATOMIC_RELAXED;
-    int *word = (int *)address, bits = __atomic_load_n(word, relaxed);
-    do {
-        old = i32_bits_to_f32(bits);
-        new = old + value;
-    } while (!__atomic_compare_exchange_n(word, &bits, f32_bits_to_i32(new), true, relaxed,
-        relaxed));
-    return old;
-}
-
-static inline void atomic_add_vec3(vec3 *address, vec3 value) {
-    atomic_add_f32(&address->x, value.x);
-    atomic_add_f32(&address->y, value.y);
-    atomic_add_f32(&address->z, value.z);
-}
 
 struct Args {
     vec3 *psi_data;   // ψ: ndarray[f32[3], 1]
@@ -65,8 +38,9 @@ static inline void task(const struct Args args, int i) {
         float_(i) = atomic_add_i32(&float_(0), 1);
     }
     // names.py:12  ψ[i] += λ.zyx / max(distance, 1e-9)
-    atomic_add_vec3(&psi(i), vec3_div_vs((vec3){lambda.z, lambda.y, lambda.x},
-        max_f32(distance, 1e-9f)));
+    // not atomic: no other iteration writes it (demote_atomics)
+    psi(i) = vec3_add(psi(i),
+        vec3_div_vs((vec3){lambda.z, lambda.y, lambda.x}, max_f32(distance, 1e-9f)));
 }
 
 void names_0(const struct Args *arguments) {

@@ -1,24 +1,13 @@
-// shadesmith 0.1.0, cuda 6c6f922a, names.py:5:
+// shadesmith 0.1.0, cuda b2b5db51, names.py:5:
 // names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32)
 
 #define BLOCK 128
 
-// Adds to 3 floats, each atomically; from sm_90 on by two instructions, since the first two or the
-// last two are at a multiple of 8 bytes.
-template <class Vector> __device__ inline void atomic_add_float3(Vector *address, Vector value) {
-#if __CUDA_ARCH__ >= 900
-    bool is_xy = (size_t)address % 8 == 0;  // the pair
-    atomicAdd((float2 *)(is_xy ? &address->x : &address->y),
-        is_xy ? make_float2(value.x, value.y) : make_float2(value.y, value.z));
-    atomicAdd(is_xy ? &address->z : &address->x, is_xy ? value.z : value.x);
-#else
-    atomicAdd(&address->x, value.x);
-    atomicAdd(&address->y, value.y);
-    atomicAdd(&address->z, value.z);
-#endif
-}
-
 using vec3 = float3;
+
+__device__ inline vec3 &operator+=(vec3 &a, vec3 b) {
+    return a = {a.x + b.x, a.y + b.y, a.z + b.z};
+}
 
 __device__ inline vec3 operator/(vec3 a, float b) { return {a.x / b, a.y / b, a.z / b}; }
 __device__ inline float length(vec3 a) { return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z); }
@@ -49,6 +38,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK) names_0(const Args args) {
         float_(i) = atomicAdd(&float_(0), 1);
     }
     // names.py:12  ψ[i] += λ.zyx / max(distance, 1e-9)
-    // two instructions (vector_atomics)
-    atomic_add_float3(&psi(i), vec3{lambda.z, lambda.y, lambda.x} / fmaxf(distance, 1e-9f));
+    // not atomic: no other iteration writes it (demote_atomics)
+    psi(i) += vec3{lambda.z, lambda.y, lambda.x} / fmaxf(distance, 1e-9f);
 }

@@ -94,15 +94,20 @@ def test_index_of_an_inner_loop_alone_is_shared(sketch):
 
 
 def test_arrays_that_may_be_one_count_together_only_if_both_are_written(sketch):
-    for write_both in (False, True):
+    """Of parts that overlap, an iteration would load or store what another one changes, unless all is atomic."""
+    for case in ("read", "stored", "stored elsewhere", "added to"):
         loop = sketch.loop(8)
         with sketch.into(loop.body):
             i = sketch.index(loop)
-            sketch.atomic("add", sketch.ptr(sketch.p, i), sketch.read(sketch.q, i))
-            if write_both:
-                sketch.store(sketch.ptr(sketch.q, i), one(sketch))
-    first, second = after(sketch).split("task k_1")
-    assert "atomic" not in first and "atomic" in second
+            value = sketch.read(sketch.q, i) if case != "added to" else one(sketch)
+            sketch.atomic("add", sketch.ptr(sketch.p, i), value)
+            if case == "added to":
+                sketch.atomic("add", sketch.ptr(sketch.q, i), one(sketch))
+            elif case != "read":
+                place = i if case == "stored" else sketch.op("add", i, sketch.const(1))
+                sketch.store(sketch.ptr(sketch.q, place), one(sketch))
+    tasks = after(sketch).split("task k_")
+    assert ["atomic" in task for task in tasks[-4:]] == [False, False, True, True]
 
 
 def test_serial_task_needs_no_atomics(sketch):

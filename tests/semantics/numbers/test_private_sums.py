@@ -325,13 +325,13 @@ def test_ndarrays_that_share_memory_have_no_copies(first: int) -> None:
     @ti.kernel
     def add(y: Integers, x: Integers, seen: Integers):
         for i in seen:
-            y[i] += 1
-            seen[i] = x[i + first]
+            y[N - 1 - i] += 1
+            seen[i] = x[N - 1 - i + first]
 
     memory, seen = np.arange(N + 1, dtype=np.int32), np.zeros(N, np.int32)
     before = memory.copy()
     add(memory[first:], memory, seen)  # an iteration reads the element that it has changed
-    np.testing.assert_array_equal(seen, before[first : N + first] + 1)
+    np.testing.assert_array_equal(seen, before[first : N + first][::-1] + 1)
     assert "threads_with_copies(" in add.source(memory[first:], memory, seen)
 
 

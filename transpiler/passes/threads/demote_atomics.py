@@ -9,6 +9,10 @@ iteration writes its own elements: some axes of all writes are the loop's indice
 everywhere. Of `x[t + 1, i]` and `x[t, i - 1]` each is looked at alone: they are never one element. Reads do not matter:
 with one writer, others read the old or the new value, atomic or not. In shared memory the number of a thread is used
 like the loop's indices, and if blocks are loops (C) one core has all of that memory.
+
+Several ndarrays that are written, `v[i] += a[i]; x[i] += dt * v[i]`, may be one array with several names: each
+iteration has elements of its own then, too. If they were parts of one array that overlap, iterations would load what
+others change, and nothing is promised of the result; where all accesses are atomic operations, it is, and they stay.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from __future__ import annotations
 from typing import TypeGuard
 
 from ...ir.builder import Builder
-from ...ir.functions import Reference, calls
+from ...ir.functions import Reference, calls, reachable
 from ...ir.nodes import Block, Effect, Remark, Statement, walk
 from ...ir.ops import ATOMIC_OPS
 from ...ir.sparse import CellIndex
@@ -26,6 +30,7 @@ from ...ir.statements import (
     Array,
     AtomicOp,
     Const,
+    GlobalLoad,
     GlobalPtr,
     GlobalStore,
     LoopIndex,
@@ -138,11 +143,12 @@ def exclusive_pointers(task: Task) -> set[GlobalPtr]:
                 writes.setdefault(base.array, []).append(base)
     called = {array for call in calls(task.body) for array in call.function.writes}
     aliasing = {array for array in (*writes, *called) if array.may_alias}
+    plain = _plainly_accessed(task) if len(aliasing) > 1 else set[Array]()
     return {
         pointer
         for array, pointers in writes.items()
         if array not in called
-        and (not array.may_alias or len(aliasing) == 1 or _are_exclusive_if_equal(array, aliasing, writes, task.loop))
+        and (not array.may_alias or len(aliasing) == 1 or _are_exclusive_if_equal(array, aliasing, writes, plain, task))
         for group in _disjoint_groups(array, pointers)
         if _are_exclusive(array, group, task.loop)
         for pointer in group
@@ -150,16 +156,37 @@ def exclusive_pointers(task: Task) -> set[GlobalPtr]:
 
 
 def _are_exclusive_if_equal(
-    array: Array, aliasing: set[Array], writes: dict[Array, list[GlobalPtr]], loop: RangeFor
+    array: Array, aliasing: set[Array], writes: dict[Array, list[GlobalPtr]], plain: set[Array], task: Task
 ) -> bool:
     """Return whether elements are exclusive also if the same array was passed for several parameters.
 
-    Gradients are arrays of their own: two of them are the same array, or have no element in common.
+    Gradients are arrays of their own: two of them are the same array, or have no element in common. Of other arrays
+    that have some elements in common, an iteration would access elements that another one changes: if either array is
+    accessed by plain loads or stores, too, nothing is promised of the result. plain: arrays of which this is true.
     """
-    others = [other for other in aliasing if other.ndim == array.ndim and other.element == array.element]
-    if not all(other.is_gradient and other in writes for other in aliasing):
+    assert task.loop is not None
+    if not all(other in writes for other in aliasing):
         return False
-    return _are_exclusive(array, [pointer for other in others for pointer in writes[other]], loop)
+    if not all(other.is_gradient or other is array or not plain.isdisjoint((array, other)) for other in aliasing):
+        return False
+    others = [other for other in aliasing if other.ndim == array.ndim and other.element == array.element]
+    return _are_exclusive(array, [pointer for other in others for pointer in writes[other]], task.loop)
+
+
+def _plainly_accessed(task: Task) -> set[Array]:
+    """Return the arrays of which iterations load or store elements of their own, not by atomic operations alone.
+
+    None of a task in which threads wait for each other, so that what one has changed is known to another.
+    """
+    assert task.loop is not None
+    found: set[Array] = set()
+    if any(statement.EFFECT & Effect.FENCE for statement in reachable(task.body)):
+        return found
+    for statement in walk(task.body):
+        base = base_pointer(statement.pointer) if isinstance(statement, (GlobalLoad, GlobalStore)) else None
+        if isinstance(base, GlobalPtr) and _are_exclusive(base.array, [base], task.loop):
+            found.add(base.array)
+    return found
 
 
 def _disjoint_groups(array: Array, pointers: list[GlobalPtr]) -> list[list[GlobalPtr]]:
