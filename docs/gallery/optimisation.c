@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c bed912aa, optimisation.py:17: fly_grad(k: i32)
+// shadesmith 0.1.0, c 850d9e6c, optimisation.py:17: fly_grad(k: i32)
 #include <math.h>
 #include <stdbool.h>
 
@@ -59,10 +59,10 @@ static inline void task(const struct Args args) {
     // optimisation.py:20  v[k + 1] = v[k] + STEP * (vec2(0.0, -GRAVITY) - DRAG * air.norm() * air)
     float norm_air = vec2_length(air);
     // adjoint of optimisation.py:21  x[k + 1] = x[k] + STEP * v[k + 1]
-    vec2 x_grad_k = x_grad(args.k + 1);
-    atomic_add_vec2(&x_grad(args.k), x_grad_k);
+    vec2 x_adj = x_grad(args.k + 1);
+    atomic_add_vec2(&x_grad(args.k), x_adj);
     // adjoint of :20
-    vec2 v_adj_sum = vec2_add(vec2_mul_sv(STEP, x_grad_k), v_grad(args.k + 1));
+    vec2 v_adj_sum = vec2_add(vec2_mul_sv(STEP, x_adj), v_grad(args.k + 1));
     vec2 negative = vec2_neg(vec2_mul_sv(STEP, v_adj_sum));
     vec2 air_adj = vec2_add(vec2_mul_sv(DRAG * norm_air, negative),
         vec2_mul_sv(vec2_dot(negative, air) * DRAG / norm_air, air));

@@ -88,8 +88,7 @@ static inline float shadow(const struct Args args, vec3 p, vec3 light) {
     for (int i = 0; i < 40; i++) {
         // ray_marching.py:51  d = nearest(shapes, p + t * light).distance
         float d = nearest(args, vec3_add(p, vec3_mul_sv(t, light))).distance;
-        // ray_marching.py:52  brightest = ti.min(brightest, 9 * d / t)
-        brightest = min_f32(brightest, 9.0f * d / t);
+        brightest = min_f32(brightest, 9.0f * d / t);  // :52
         // ray_marching.py:53  t += clamp(d, 0.03, 0.4)
         t += min_f32(0.4f, max_f32(0.03f, d));
         if (brightest < 0.01f || t > 9.0f) {  // :54
