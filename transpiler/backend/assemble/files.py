@@ -139,8 +139,7 @@ class FileAssembler:
         copied = [] if self.language.has_pointers else [array for p in printed for array in p.task.block_sums]
         macros, cell_functions, cell_helpers = definitions(layout.accessors, used, layout.cells, copied)
         helpers = _helpers_of(functions, printed)
-        own_library = self._library([*layout.helpers, *helpers])
-        library = self._library([*layout.helpers, *cell_helpers, *helpers]) if cell_helpers else own_library
+        library = self._library([*layout.helpers, *cell_helpers, *helpers])
         symbols = Symbols(set(cell_helpers), {*cell_helpers, *self.member_types})
         for other in (*(f.symbols for f in functions), *(p.symbols for p in printed)):
             symbols.add(other)

@@ -63,7 +63,11 @@ def is_given(bound: Statement) -> bool:
 
 def trip_count(loop: RangeFor) -> int | None:
     """Return the number of all iterations, None if it is not constant."""
-    counts = [count_along(loop, axis) for axis in range(len(loop.starts))]
+    return product_of([count_along(loop, axis) for axis in range(len(loop.starts))])
+
+
+def product_of(counts: Sequence[int | None]) -> int | None:
+    """Return the product of numbers of iterations, None if one is not constant."""
     return None if None in counts else prod(count for count in counts if count is not None)
 
 

@@ -33,7 +33,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
-from math import prod
 
 from ...ir.builder import Builder
 from ...ir.functions import Call, reachable
@@ -69,11 +68,12 @@ from ...ir.threads import neutral
 from ...ir.types import Scalar, Tensor, element_of, i32
 from ...lazy_dataclasses import dataclass
 from ...options import MAX_ITERATIONS
-from ..analysis.queries import axes_in, base_array, count_along, is_given, is_index_of, names_of, trip_count
+from ..analysis.queries import axes_in, base_array, count_along, is_given, is_index_of, product_of, trip_count
 from ..analysis.reducible import always_performed
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from ..tasks.copies import copy_of, put_in_place, say_when, split
+from ..tiles.tiled_loops import add_bound, take_names
 from .overlap_loads import is_field_in_order
 from .private_sums import scattered
 
@@ -124,8 +124,7 @@ def _groups(task: Task, fast_math: bool) -> dict[frozenset[int], None]:
     loop = task.loop
     if loop is None or loop.order or loop.cells is not None or loop.block_local or not _is_plain(loop):
         return {}
-    found = _added(task)
-    atomics = [atomic for of_array in found.values() for atomic in of_array]
+    atomics = _added(task)
     if not 0 < len(atomics) <= MOST_SUMS:
         return {}
     allowed, excluded = set(atomics), (*RECORDS, Rand, GlobalStore, Call, AtomicOp, Break, Continue, Return)
@@ -155,9 +154,10 @@ def _has_neutral(atomic: AtomicOp) -> bool:
     return isinstance(atomic.type, Scalar) and (atomic.op in ("add", "sub") or not atomic.type.is_float)
 
 
-def _added(task: Task) -> dict[Array, list[AtomicOp]]:
-    """Return the atomic operations on memory of a loop that accesses it by nothing else, by array."""
-    return scattered(task, _is_plain_memory, ("add", "sub", "min", "max"))
+def _added(task: Task) -> list[AtomicOp]:
+    """Return the atomic operations on memory of a loop that accesses it by nothing else."""
+    found = scattered(task, _is_plain_memory, ("add", "sub", "min", "max"))
+    return [atomic for of_array in found.values() for atomic in of_array]
 
 
 def _is_plain_memory(array: Array) -> bool:
@@ -223,7 +223,7 @@ def _plan(task: Task, axes: frozenset[int], longest: int) -> Plan | None:
     if others[-1] == len(counts) - 1:
         return _plan_of_rows(task, counts[:-1], counts[-1], longest)
     length, axis = counts.pop(others[-1]), others[-1]
-    threads = _product(counts)
+    threads = product_of(counts)
     step = CHUNK if total is None else min(CHUNK, total // MANY)
     is_busy = threads is not None and threads >= (BUSY if _is_short(task) else MANY)
     if length is not None and 1 < length <= (longest if is_busy else step):
@@ -233,7 +233,7 @@ def _plan(task: Task, axes: frozenset[int], longest: int) -> Plan | None:
 
 def _plan_of_rows(task: Task, counts: list[int | None], length: int | None, longest: int) -> Plan | None:
     """Return the same for elements that do not depend on the last axis. counts: along the other ones."""
-    loop, axis, rows = task.loop, len(counts), _product(counts)
+    loop, axis, rows = task.loop, len(counts), product_of(counts)
     assert loop is not None
     if length is not None and length < SHORTEST:
         return None
@@ -247,12 +247,6 @@ def _plan_of_rows(task: Task, counts: list[int | None], length: int | None, long
         parts *= 2
     is_near = isinstance(end, Const) and int(end.value) > MAX_ITERATIONS - parts  # the next index would wrap
     return None if is_near or length > longest * parts else Plan(axis, parts=parts)
-
-
-def _product(counts: Sequence[int | None]) -> int | None:
-    """Return the product of numbers, None if one is not known."""
-    known = [count for count in counts if count is not None]
-    return prod(known) if len(known) == len(counts) else None
 
 
 def _is_short(task: Task) -> bool:
@@ -301,7 +295,8 @@ def _leave_if_overlapping(kernel: Kernel, task: Task, becomes_several: bool) -> 
 def _added_before(task: Task, becomes_several: bool) -> list[tuple[Array, Array]]:
     """Return the pairs of arrays that may share memory, to the first of which an iteration adds before it loads from
     the second, or one of several tasks in place of one does."""
-    added = {array: None for array in _added(task) if becomes_several and array.may_alias}
+    every = [base_array(atomic.pointer) for atomic in _added(task) if becomes_several]
+    added = {array: None for array in every if array is not None and array.may_alias}
     pairs: dict[tuple[Array, Array], None] = {}
     for statement in walk(task.body):
         array = base_array(statement.pointer) if isinstance(statement, (GlobalLoad, AtomicOp)) else None
@@ -323,8 +318,7 @@ def _one_for_each(kernel: Kernel, task: Task, groups: Sequence[frozenset[int]]) 
     dropped: set[Statement] = set()
     for own, axes in zip(tasks, groups, strict=True):
         assert own.loop is not None
-        atomics = [atomic for of_array in _added(own).values() for atomic in of_array]
-        dropped.update(atomic for atomic in atomics if _axes_of(atomic, own.loop, True) != axes)
+        dropped.update(atomic for atomic in _added(own) if _axes_of(atomic, own.loop, True) != axes)
 
     def rule(rewriter: Rewriter, atomic: Statement) -> Statement | None:
         return DROPPED if atomic in dropped else None
@@ -362,11 +356,10 @@ class _Sums:
     def run(self, explains: bool) -> None:
         """Change the task."""
         loop, task = self.loop, self.task
-        atomics = [atomic for of_array in _added(task).values() for atomic in of_array]
+        atomics = _added(task)
         always = set(always_performed(task.body))
-        names = names_of(loop)
-        task.over = task.over or (", ".join(names) if loop.over is None else loop.over.name)
-        loop.names, loop.over = list(names), None
+        names = take_names(task)
+        loop.names = list(names)
         body = Block(task.body.statements)
         builder = Builder(Block(), loop.location)
         for atomic in atomics:
@@ -405,7 +398,7 @@ class _Sums:
         start, end, step = loop.starts[axis], loop.ends[axis], loop.steps[axis]
         if self.plan.parts:
             loop.names[axis] = "part"
-            loop.starts[axis], loop.ends[axis] = self._bound(0), self._bound(self.plan.parts)
+            loop.starts[axis], loop.ends[axis] = add_bound(self.task, 0), add_bound(self.task, self.plan.parts)
             part = builder.add(LoopIndex(loop, axis, type=i32))
             first = part if is_const(start, 0) else builder.op("add", builder.again(start), part)
             return [first], [builder.again(end)], [builder.const(self.plan.parts)]
@@ -415,19 +408,13 @@ class _Sums:
                 values.pop(axis)
             return [builder.again(start)], [builder.again(end)], [builder.again(step)]
         length = count_along(loop, axis)
-        loop.steps[axis] = self._bound(self.plan.step)
+        loop.steps[axis] = add_bound(self.task, self.plan.step)
         chunk = builder.add(LoopIndex(loop, axis, type=i32))
         count: Statement = builder.const(self.plan.step)
         loop.names[axis] += "_chunk"
         if length is None or length % self.plan.step:
             count = builder.op("min", builder.op("sub", builder.again(end), chunk), count)
         return [chunk], [builder.op("add", chunk, count)], [builder.const(1)]
-
-    def _bound(self, value: int) -> Const:
-        """Return a number for the parallel loop."""
-        made = Const(value, type=i32, location=self.loop.location)
-        self.task.prologue.statements.append(made)
-        return made
 
     def _replace_atomics(self) -> None:
         """Let each iteration change a variable in place of an element."""

@@ -167,7 +167,8 @@ def _are_exclusive_if_equal(
     assert task.loop is not None
     if not all(other in writes for other in aliasing):
         return False
-    if not all(other.is_gradient or other is array or not plain.isdisjoint((array, other)) for other in aliasing):
+    are_whole = all(other.is_gradient for other in (array, *aliasing))
+    if not are_whole and not all(other is array or not plain.isdisjoint((array, other)) for other in aliasing):
         return False
     others = [other for other in aliasing if other.ndim == array.ndim and other.element == array.element]
     return _are_exclusive(array, [pointer for other in others for pointer in writes[other]], task.loop)

@@ -155,26 +155,36 @@ def _place_in_tile(
     return place if axis == inner[0] else builder.op("mod", place, builder.const(tile[axis]))
 
 
+def take_names(task: Task) -> list[str]:
+    """Return the names of the indices of a task's loop, which is about to get others: its title says what it was."""
+    loop = task.loop
+    assert loop is not None
+    names = names_of(loop)
+    task.over = task.over or (", ".join(names) if loop.over is None else loop.over.name)
+    loop.over = None
+    return names
+
+
+def add_bound(task: Task, value: int) -> Const:
+    """Return a number for a bound or a step of a task's loop."""
+    assert task.loop is not None
+    made = Const(value, type=i32, location=task.loop.location)
+    task.prologue.statements.append(made)
+    return made
+
+
 def add_axis(task: Task, steps: Mapping[int, int], length: int, name: str) -> None:
     """Let the loop of a task step from tile to tile along some axes, and add the fastest axis: of so many threads."""
     loop = task.loop
     assert loop is not None
-
-    def bound(value: int) -> Const:
-        made = Const(value, type=i32, location=loop.location)
-        task.prologue.statements.append(made)
-        return made
-
-    names = names_of(loop)
-    task.over = task.over or (", ".join(names) if loop.over is None else loop.over.name)
+    names = take_names(task)
     for axis, step in steps.items():
-        loop.steps[axis] = bound(step)
+        loop.steps[axis] = add_bound(task, step)
     for values, value in zip((loop.starts, loop.ends, loop.steps), (0, length, 1), strict=True):
-        values.append(bound(value))
+        values.append(add_bound(task, value))
     while name in names:
         name += "_"
     loop.names = [*(f"{own}_tile" if axis in steps else own for axis, own in enumerate(names)), name]
-    loop.over = None
 
 
 def replace_indices(body: Block, loop: RangeFor, indices: Mapping[int, Statement]) -> None:
