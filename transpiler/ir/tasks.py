@@ -239,6 +239,12 @@ class Task:
             return self.body
         return Block([*(statement for statement in self.body if statement is not first), *first.then])
 
+    def are_apart(self, first: Array, second: Array) -> bool:
+        """Return whether two ndarrays have no memory in common where a launch starts the task."""
+        conditions = (condition for choice in self.when for condition in choice.conditions)
+        pairs = ({c.first, c.second} for c in conditions if isinstance(c, Apart) and not c.may_be_same)
+        return {first, second} in pairs
+
     def roots(self) -> list[Block]:
         """Return the outermost blocks: the prologue and the body; with reductions also what follows the loop."""
         return [self.prologue, self.body, *([self.join, self.epilogue] if self.reductions else [])]

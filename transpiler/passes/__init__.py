@@ -159,6 +159,7 @@ cleanup = until_stable(
     common_subexpressions,
     dead_code,
 )
+loads_of_loops = until_stable(hoist_loads, after=(keep_elements,))
 addresses = until_stable(hoist_addresses, common_subexpressions, dead_code, after=(step_addresses, lower_access))
 
 UNAFFECTED: dict[Pass, tuple[Pass, ...]] = {
@@ -286,6 +287,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         dead_code,  # what one of several loops in place of one no longer needs
         demote_atomics,  # after `axis_sums`, whose loops may be the only ones that add to an element
         keep_elements,  # after cleanup: equal indices are one value; after `demote_atomics`: `+=` is a load and a store
+        loads_of_loops,  # loops that no longer store change nothing that they load
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
         fuse_result,  # after `reduce_atomics`: what follows the loop joins its task
         private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array

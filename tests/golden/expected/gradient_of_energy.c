@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c b7c65c5e, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, c 7adc2923, gradient_of_energy.py:10: energy_grad()
 #include <math.h>
 
 enum { x_n0 = 64 };  // shape of x, x_grad
@@ -25,23 +25,24 @@ struct Args {
 static inline void task(const struct Args args, int j) {
     vec2 x_adj = {0.0f, 0.0f};
     for (int i = 0; i < x_n0; i++) {  // adjoint of :11
+        // gradient_of_energy.py:15  r = x[i] - x[j]
+        vec2 r = vec2_sub(x(i), x(j));
+        // gradient_of_energy.py:16  e += 1 / ti.sqrt(r.norm_sqr() + 1e-3)
+        float root = sqrtf(vec2_dot(r, r) + 0.001f);
+        vec2 term = vec2_mul_sv(loss_grad() * (1.0f / root) / root / root, r);  // adjoint of :16
         if (i != j) {  // :14
-            // gradient_of_energy.py:15  r = x[i] - x[j]
-            vec2 r = vec2_sub(x(i), x(j));
-            // gradient_of_energy.py:16  e += 1 / ti.sqrt(r.norm_sqr() + 1e-3)
-            float root = sqrtf(vec2_dot(r, r) + 0.001f);
-            // adjoint of :15
-            x_adj = vec2_add(x_adj, vec2_mul_sv(loss_grad() * (1.0f / root) / root / root, r));
+            x_adj = vec2_add(x_adj, term);  // adjoint of :15
         }
     }
     // adjoint of gradient_of_energy.py:17  loss[None] += e
     float loss_grad_value = loss_grad();
     // gradient_of_energy.py:13  for j in range(N):
     for (int j_1 = 0; j_1 < N; j_1++) {
+        vec2 r = vec2_sub(x(j), x(j_1));
+        float root = sqrtf(vec2_dot(r, r) + 0.001f);
+        vec2 term = vec2_mul_sv(loss_grad_value * (1.0f / root) / root / root, r);
         if (j != j_1) {
-            vec2 r = vec2_sub(x(j), x(j_1));
-            float root = sqrtf(vec2_dot(r, r) + 0.001f);
-            x_adj = vec2_sub(x_adj, vec2_mul_sv(loss_grad_value * (1.0f / root) / root / root, r));
+            x_adj = vec2_sub(x_adj, term);
         }
     }
     x_grad(j) = vec2_add(x_grad(j), x_adj);

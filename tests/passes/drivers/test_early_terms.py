@@ -131,3 +131,32 @@ def test_what_stays_in_the_branch() -> None:
     assert is_early("")
     for case in ("read", "stored", "elsewhere", "parity", "short"):
         assert not is_early(case), case
+
+
+def test_sources_of_c() -> None:
+    """gcc makes vectors of a loop with a branch if that does no more than add, and the loop's end is no member."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x = ti.Vector.ndarray(2, ti.f32, 4)
+    source = forces.source(x, x, False, arch=ti.cpu)
+    before, after = source.split("if (i != j) {")[:2]
+    assert "lanes of vectors (early_terms)" in before and "vec2 term = " in before and "j < end_j" in before
+    assert "term" in after.split("}")[0]
+
+
+def test_a_division_that_the_branch_guards(target: str) -> None:
+    """`//` of numbers that the branch shows to be positive is the processor's, which traps a division by zero."""
+    n = 50
+
+    @ti.kernel
+    def add(s: ti.types.ndarray(ti.i32, 1)):
+        for i in s:
+            total = 0
+            for j in range(i, n):
+                if j != i:
+                    total += (7 * j + j * j + 3) // (j - i) % (j - i) + j * 3 * i
+            s[i] = total
+
+    s = np.zeros(n, np.int32)
+    add(s)
+    expected = [sum((7 * j + j * j + 3) // (j - i) % (j - i) + j * 3 * i for j in range(i + 1, n)) for i in range(n)]
+    assert s.tolist() == expected

@@ -131,8 +131,78 @@ def test_arrays_that_may_overlap_stay():
                 x[i] += x[i] * k
 
     x = ti.ndarray(ti.f32, 4)
-    assert "stored once" not in source(add_up, x, x)
-    assert "stored once" in source(alone, x)
+    apart, overlapping = source(add_up, x, x).split("if x and y overlap")
+    assert "if x and y do not overlap" in apart and "stored once" in apart and "stored once" not in overlapping
+    assert "stored once" in source(alone, x) and "overlap" not in source(alone, x)
+    assert "overlap" not in add_up.source(x, x, arch=ti.python)  # the reference
+
+
+def test_a_launch_finds_whether_arrays_overlap(target: str):
+    array = ti.types.ndarray(ti.f32, ndim=1)
+
+    @ti.kernel
+    def add_up(x: array, y: array, m: ti.i32):
+        for i in x:
+            for k in range(m):
+                x[i] += y[k] * (k + 1)
+
+    @ti.kernel
+    def in_place(x: array, y: array):
+        for i in x:
+            for k in range(3):
+                if i != k:
+                    x[i] += y[i] * 0.5
+
+    def added(begin: int, size: int) -> np.ndarray:
+        """Add all numbers to `size` of them, one after another."""
+        memory = np.arange(1, 9, dtype=np.float32)
+        for i in range(begin, begin + size):
+            for k in range(8):
+                memory[i] += memory[k] * (k + 1)
+        return memory
+
+    for begin in (0, 3, 7):  # one number, which the others find changed
+        memory = np.arange(1, 9, dtype=np.float32)
+        add_up(memory[begin : begin + 1], memory, 8)
+        assert np.array_equal(memory, added(begin, 1))
+    memory, others = np.arange(1, 9, dtype=np.float32), np.arange(1, 4, dtype=np.float32)
+    add_up(others, memory, 8)
+    assert np.array_equal(others, np.arange(1, 4) + (np.arange(1, 9) * np.arange(1, 9)).sum())
+    one = np.ones(300, np.float32)
+    in_place(one, one)
+    assert np.array_equal(one, np.where(np.arange(300) < 3, 1.5**2, 1.5**3).astype(np.float32))
+    neighbours = np.arange(20, dtype=np.float32)
+    in_place(neighbours[:10], neighbours[10:])  # apart by nothing
+    steps = np.where(np.arange(10) < 3, 2, 3)
+    assert np.array_equal(neighbours[:10], np.arange(10) + np.arange(10, 20) * 0.5 * steps)
+
+
+def test_arrays_without_elements_or_axes(target: str):
+    """What a launch compares."""
+    array = ti.types.ndarray(ti.i32, ndim=2)
+
+    @ti.kernel
+    def add_up(x: array, y: array):
+        for i, j in x:
+            for k in range(y.shape[1]):
+                x[i, j] += y[i, k]
+
+    for rows, columns, more in ((0, 0, 0), (3, 0, 5), (3, 5, 0), (3, 5, 7)):
+        x, y = np.ones((rows, columns), np.int32), np.ones((rows, more), np.int32)
+        add_up(x, y)
+        assert (x == 1 + more).all()
+
+    @ti.kernel
+    def scale(x: ti.types.ndarray(ti.f32, ndim=1), s: ti.types.ndarray(ti.f32, ndim=0)):
+        for i in x:
+            for k in range(3):
+                x[i] += s[None]
+
+    x, s = np.ones(5, np.float32), np.full((), 2, np.float32)
+    scale(x, s)
+    assert (x == 7).all()
+    scale(x[3:4], x[3:4].reshape(()))
+    assert x.tolist() == [7, 7, 7, 56, 7]
 
 
 def test_results_are_those_of_the_python(target):

@@ -44,7 +44,15 @@ from ..print.line_comments import shortened
 from ..print.lines import Line
 from ..print.loop_heads import bound, declare_axis
 from ..print.placement import Placement, place
-from ..print.reductions import COPIES, OWN, Reductions, declare_accumulators, name_accumulators, print_reductions
+from ..print.reductions import (
+    COPIES,
+    OWN,
+    Reductions,
+    declare_accumulators,
+    name_accumulators,
+    print_choices,
+    print_reductions,
+)
 from ..print.reports import WRITERS as REPORT_WRITERS
 from ..print.reports import stop_after_failure
 from ..print.sparse import WRITERS as CELL_WRITERS
@@ -326,6 +334,8 @@ class TaskPrinter:
         reductions = name_accumulators(printer, task)
         if task.loop is not None:
             stop_after_failure(printer, number)
+        if task.choices and self.language.nested_loops:
+            print_choices(printer, task)
         printer.block(task.prologue)
         threads = None
         if task.loop is not None and task.synchronizes and self.language.nested_loops:
@@ -350,7 +360,7 @@ def _known_entry(task: Task, names: list[str]) -> tuple[object, ...] | None:
     bounds = [] if loop is None else [*loop.starts, *loop.ends, *loop.steps]
     if [value for value in (*task.prologue.statements, *bounds) if value.__class__ is not Const or value.remarks]:
         return None
-    if task.reductions or task.synchronizes or task.private or task.block_sums or task.lane_loops:
+    if task.reductions or task.synchronizes or task.private or task.block_sums or task.lane_loops or task.choices:
         return None
     numbers = [(bound.value, bound.type, bound.origin) for bound in bounds]  # type: ignore[attr-defined]
     return () if loop is None else (*names, loop.order, loop.exact_ends, *numbers)

@@ -52,7 +52,7 @@ from dataclasses import field
 
 from ...ir.nodes import Statement
 from ...ir.statements import Array, ArrayShape, Const, MatrixInit, RangeFor
-from ...ir.tasks import PrivateSums, Reduction, Task
+from ...ir.tasks import Apart, Choice, PrivateSums, Reduction, Task
 from ...ir.threads import neutral
 from ...ir.types import Scalar, Tensor, count_scalars, element_of, i32
 from ...lazy_dataclasses import dataclass
@@ -529,7 +529,38 @@ def extent_of_all(e: Expressions, array: Array) -> str:
     """Return how many elements an array has, by the names of its extents."""
     if array.shape is None:
         extents = [e.of(ArrayShape(array, axis, type=i32)).source for axis in range(array.ndim)]
-        return " * ".join([f"(long long){extents[0]}" if extents[1:] else extents[0], *extents[1:]])
+        return " * ".join([f"(long long){extents[0]}", *extents[1:]] if extents[1:] else extents or ["1"])
     factors = [e.layout.constants.extent(array, axis) for axis in range(array.ndim)]
     e.used.constants |= dict.fromkeys(name for name in factors if not name.isdigit())
     return " * ".join(factors or ["1"])
+
+
+# --- C: tasks of which a launch runs one ------------------------------------------------------------------------------
+
+
+def print_choices(p: Statements, task: Task) -> None:
+    """Print where a task returns because another one runs: the host calls all tasks of C, whatever a launch is given.
+
+    Passes for the host choose only by which ndarrays share memory.
+    """
+    p.e.need("are_apart")
+    tests = [f"if ({_holds(p.e, choice)}) return;" for choice in task.unless]
+    tests += [f"if (!({_holds(p.e, choice)})) return;" for choice in task.when]
+    p.lines += [Line(0, test) for test in tests]
+
+
+def _holds(e: Expressions, choice: Choice) -> str:
+    """Return whether all conditions of a choice hold."""
+    data = e.layout.data  # without arrays whose last access was removed
+    tests = []
+    for condition in choice.conditions:
+        assert isinstance(condition, Apart) and not condition.may_be_same
+        pair = (condition.first, condition.second)
+        if all(array in data for array in pair):
+            tests.append(f"are_apart({', '.join(_range_of(e, array) for array in pair)})")
+    return " && ".join(tests) or "1"
+
+
+def _range_of(e: Expressions, array: Array) -> str:
+    """Return where an array begins and ends in memory."""
+    return f"{e.data_of(array)}, {e.data_of(array)} + {extent_of_all(e, array)}"

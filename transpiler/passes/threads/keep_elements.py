@@ -35,11 +35,12 @@ from ...ir.statements import (
     While,
     base_pointer,
 )
-from ...ir.tasks import Kernel, Task
+from ...ir.tasks import Apart, Kernel, Task
 from ...ir.types import Struct, Tensor, count_scalars
-from ..analysis.queries import base_array, ends_iteration, ends_loop, surely_exists
+from ..analysis.queries import base_array, ends_iteration, ends_loop, is_given, surely_exists
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
+from ..tasks.copies import put_in_place, say_when, split
 from .demote_atomics import exclusive_pointers
 
 MAX_SCALARS = 9
@@ -54,10 +55,27 @@ def keep_elements(kernel: Kernel, context: PassContext) -> bool:
     if options.debug or options.check_out_of_bound:
         return False  # a failing iteration leaves what it has stored
     changed = False
-    for task in kernel.tasks:
-        for array in _candidates(task):
+    for task in list(kernel.tasks):
+        arrays = _candidates(task)
+        if any(array.may_alias for array in arrays) and not context.capabilities.blocks_in_lockstep:
+            _leave_if_overlapping(kernel, task, arrays)
+        for array in arrays:
             changed |= _Keeper(task, array, options.why_comments).block(task.body)
     return changed
+
+
+def _leave_if_overlapping(kernel: Kernel, task: Task, arrays: list[Array]) -> None:
+    """Keep the task for launches in which an element is in an array of another name, too."""
+    if task.loop is None or not all(map(is_given, (*task.loop.starts, *task.loop.ends))):
+        return
+    pairs: dict[tuple[Array, Array], None] = {}
+    for array in arrays:
+        pairs |= dict.fromkeys((array, other) for other in _Keeper(task, array, False).others_in(task.body))
+    if pairs and not any(array.strided for pair in pairs for array in pair):
+        conditions = [Apart(first, second) for first, second in pairs]
+        other = split(task, *conditions)
+        say_when(task, other, conditions)
+        put_in_place(kernel, task, [task, other])
 
 
 def _candidates(task: Task) -> list[Array]:
@@ -105,10 +123,20 @@ def _is_plain(array: Array) -> bool:
 
 
 class _Keeper:
-    """Looks for the outermost block in which one element of an array is read and written in a loop."""
+    """Looks for the outermost block in which one element of an array is read and written in a loop.
+
+    others: filled in place of a change.
+    """
 
     def __init__(self, task: Task, array: Array, explains: bool) -> None:
         self.task, self.array, self.explains = task, array, explains
+        self.others: dict[Array, None] | None = None
+
+    def others_in(self, block: Block) -> dict[Array, None]:
+        """Return the arrays that have to be apart for more elements in a block to be kept, and keep none."""
+        found = self.others = {}
+        self.block(block)
+        return found
 
     def block(self, block: Block) -> bool:
         """Keep the element in this block, or in the blocks inside it; return whether one is kept."""
@@ -120,10 +148,14 @@ class _Keeper:
         pointer = self.common_pointer(region)
         fills = self.fills(region)
         if pointer is not None and (fills or self.is_worth(region)) and self.is_safe(region):
-            indices = _Outside(region).copies(pointer.indices)
+            indices, others = _Outside(region).copies(pointer.indices), self.overlapping(region)
             if indices is not None and (fills or self.is_certain(region[0], pointer)):
-                self.keep(block, first, last, pointer, indices, fills)
-                return True
+                if self.others is not None:
+                    self.others |= others
+                    return True
+                if not others:
+                    self.keep(block, first, last, pointer, indices, fills)
+                    return True
         changed = [self.block(inner) for statement in region for inner in blocks(statement)]
         return any(changed)
 
@@ -178,9 +210,18 @@ class _Keeper:
                 return False
             if isinstance(statement, Call) and statement.function.is_ordered:
                 return False
-            if self.array.may_alias and any(a.may_alias and a is not self.array for a in _arrays_of(statement)):
-                return False
         return not any(map(_leaves, region))
+
+    def overlapping(self, region: list[Statement]) -> dict[Array, None]:
+        """Return the arrays of other names that a region accesses and that may have the element, too."""
+        if not self.array.may_alias:
+            return {}
+        accessed = dict.fromkeys(array for statement in walk(Block(region)) for array in _arrays_of(statement))
+        return {
+            other: None
+            for other in accessed
+            if other.may_alias and other is not self.array and not self.task.are_apart(self.array, other)
+        }
 
     def is_certain(self, first: Statement, pointer: GlobalPtr) -> bool:
         """Return whether the program accesses the element, or has it anyway."""
