@@ -327,3 +327,37 @@ def test_long_serial_loops_on_drivers_that_end_them(target):
 
     add()
     assert s.to_numpy().tolist() == [2 * m] * n
+
+
+def test_few_rows_of_ndarrays(target):
+    """32 threads have up to 1,024 iterations of a row; with more rows a thread has one, or an iteration each."""
+    two, one = ti.types.ndarray(ti.i32, ndim=2), ti.types.ndarray(ti.i32, ndim=1)
+
+    @ti.kernel
+    def add(a: two, x: one, s: one, least: one):
+        for i, j in a:
+            s[i] += a[i, j] * x[j]
+            if a[i, j] > 3:
+                ti.atomic_min(least[i], a[i, j] + j)
+
+    for rows, length in (
+        (1, 1),
+        (1, 5000),
+        (3, 63),
+        (7, 1023),
+        (7, 1024),
+        (5, 1025),
+        (0, 9),
+        (9, 0),
+        (1100, 5),
+        (1030, 70),
+    ):
+        rng = np.random.default_rng(rows)
+        a, x = (rng.integers(-9, 10, shape).astype(np.int32) for shape in ((rows, length), length))
+        s, least = np.ones(rows, np.int32), np.full(rows, 7000, np.int32)
+        add(a, x, s, least)
+        found = np.where(a > 3, a + np.arange(length), 7000).min(axis=1, initial=7000)
+        assert np.array_equal(s, 1 + a @ x) and np.array_equal(least, found), (rows, length)
+    source = add.source(a, x, s, least, arch=ti.cuda)
+    few = source.split("for fewer than 1,024 rows")[1].split("// task")[0]
+    assert "min(args.a_n1 - j_chunk, 1024)" in few and "32 threads share a row" in few

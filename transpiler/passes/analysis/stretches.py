@@ -15,7 +15,7 @@ from .aliasing import split_offset
 from .intervals import Interval, interval_of, whole
 from .linear import Reader
 from .queries import axes_in, is_index_of, summands
-from .value_ranges import I32_MAX
+from .value_ranges import I32_MAX, same_value
 
 FAR = 8
 """Elements between the starts of two rows that are not read together: 32 bytes of f32, what a GPU loads at once."""
@@ -40,6 +40,9 @@ def stretch_of(row: RangeFor, loop: RangeFor) -> Stretch | None:
     start, end = row.starts[0], row.ends[0]
     if end.type != i32 or not _is_far(start, loop):
         return None
+    rest = added_to(start, end)
+    if (most := _most_of(rest)) is not None:
+        return Stretch(most, is_cut=True, is_certain=_is_rest(rest, start, loop))
     ends = end.operands if isinstance(end, Operation) and end.op == "min" else [end]
     lengths = [length for last in ends if (length := _difference(last, start, loop)) is not None]
     if lengths:
@@ -47,6 +50,29 @@ def stretch_of(row: RangeFor, loop: RangeFor) -> Stretch | None:
         is_certain = not is_cut and _interval(start, loop)[1] + length <= I32_MAX
         return Stretch(length, is_cut, is_certain) if 0 < length <= I32_MAX else None
     return Stretch(None) if len(loop.starts) - 1 in axes_in(end, loop) else None
+
+
+def added_to(start: Statement, end: Statement) -> Statement | None:
+    """Return what a value is more than another, if it is computed so: `min(n - start, 256)` of `start + ...`."""
+    if not isinstance(end, Operation) or end.op != "add" or start not in end.operands:
+        return None
+    return end.operands[1 - end.operands.index(start)]
+
+
+def _most_of(length: Statement | None) -> int | None:
+    """Return the number that a length is at most, None if it is none of two lengths."""
+    parts = length.operands if isinstance(length, Operation) and length.op == "min" else []
+    numbers = [int(part.value) for part in parts if isinstance(part, Const)]
+    return numbers[0] if numbers and 0 < numbers[0] <= I32_MAX else None
+
+
+def _is_rest(length: Statement | None, start: Statement, loop: RangeFor) -> bool:
+    """Return whether a length is at most that from an index of the parallel loop to the end of its axis."""
+    parts = length.operands if isinstance(length, Operation) and length.op == "min" else []
+    rests = [part.operands for part in parts if isinstance(part, Operation) and part.op == "sub"]
+    return any(
+        rest[1] is start and is_index_of(start, loop) and same_value(rest[0], loop.ends[start.axis]) for rest in rests
+    )
 
 
 def _difference(last: Statement, first: Statement, loop: RangeFor) -> int | None:
@@ -69,6 +95,9 @@ def is_in_stretch(pointer: GlobalPtr, row: RangeFor, loop: RangeFor) -> bool:
 
 def _is_far(value: Statement, loop: RangeFor) -> bool:
     """Return whether a number is `FAR` or more from those of neighbouring iterations, as far as can be seen."""
+    if is_index_of(value, loop) and value.axis == len(loop.starts) - 1:
+        step = loop.steps[-1]
+        return isinstance(step, Const) and int(step.value) >= FAR
     if not isinstance(value, Operation) or value.type != i32 or len(value.operands) != 2:
         return False
     first, second = value.operands

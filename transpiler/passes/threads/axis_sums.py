@@ -15,7 +15,7 @@ If the element does not depend on the last axis, the whole axis becomes a serial
 share it (`shared_rows`), or it is a product of matrices, `c[i, j] += a[i, k] * b[k, j]`, which has tiles
 (`register_tiles`). So there must be many rows, and the loads must be along rows, or along columns of the axis before.
 Of ndarrays a launch chooses. Of few rows, if their lengths are known, each has some threads, which take iterations that
-are as many apart and add what they have.
+are as many apart and add what they have; else 32 threads have up to `PIECE` iterations of a row.
 
 If the element depends on the last axis, that stays parallel, since neighbouring threads read neighbours, and a thread
 takes up to `CHUNK` iterations along another axis, or all if there are threads enough.
@@ -83,6 +83,8 @@ LEAST_PARTS = 32
 """Threads of a row of which there are not so many, at least."""
 CHUNK = 64
 """Iterations of a thread along an axis that is not the last one, at most."""
+PIECE = 1 << 10
+"""The same along the last axis, where a launch has few rows; threads share a piece of a row."""
 FEWEST = 1 << 16
 """Iterations of a loop that is worth chunks."""
 BUSY, MANY = 1 << 14, 1 << 17
@@ -328,17 +330,21 @@ def _one_for_each(kernel: Kernel, task: Task, groups: Sequence[frozenset[int]]) 
 
 
 def _give_loop(kernel: Kernel, task: Task, plan: Plan, longest: int, explains: bool) -> None:
-    """Give a task a serial loop along an axis; two tasks if only the launch knows how many rows there are."""
+    """Give a task a serial loop along an axis; three tasks if only the launch knows how many rows there are."""
     loop, axis = task.loop, plan.axis
     assert loop is not None
     if axis == len(loop.starts) - 1 and not plan.parts and trip_count(loop) is None:
         rows, length = tuple(map(Length, range(axis))), Length(axis)
         most = [AtMost((length,), longest)] if longest < MAX_ITERATIONS else []
-        few = split(task, AtLeast(rows, plan.fewest_rows), AtLeast((length,), SHORTEST), *most)
         before = f"{task.launches}; " if task.launches else ""
+        few = split(task, AtLeast(rows, plan.fewest_rows))
+        short = split(task, AtLeast((length,), SHORTEST), *most)
         task.launches = f"{before}for {plan.fewest_rows:,} rows and more of {SHORTEST} and more"
-        few.launches = f"{before}for fewer or shorter rows"
-        put_in_place(kernel, task, [few, task])
+        few.launches = f"{before}for fewer than {plan.fewest_rows:,} rows"
+        short.launches = f"{before}for {plan.fewest_rows:,} rows and more of fewer than {SHORTEST}"
+        short.launches += f", or of more than {longest:,}" if most else ""
+        put_in_place(kernel, task, [few, short, task])
+        _Sums(kernel, few, Plan(axis, step=PIECE)).run(explains)
     _Sums(kernel, task, plan).run(explains)
 
 

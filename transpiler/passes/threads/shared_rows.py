@@ -73,7 +73,7 @@ from ...options import MAX_ITERATIONS
 from ..analysis.aliasing import underlying_object, written_objects
 from ..analysis.queries import axes_in, is_given, is_index_of, names_of
 from ..analysis.scatters import Scatter, scatters
-from ..analysis.stretches import Stretch, is_in_stretch, stretch_of
+from ..analysis.stretches import Stretch, added_to, is_in_stretch, stretch_of
 from ..context import PassContext
 from ..tasks.copies import put_in_place, say_when, split
 from ..tiles.block_tiles import may_synchronize
@@ -413,11 +413,13 @@ def stride(builder: Builder, row: RangeFor, lane: Statement, lanes: int) -> None
 def _stride_from_start(builder: Builder, row: RangeFor, lane: Statement, lanes: int, stretch: Stretch) -> None:
     """Add the loop over a row, of which each thread takes every `lanes`th element, by offsets from the start."""
     start, end = row.starts[0], row.ends[0]
-    start.hint = start.hint or f"start_{names_of(row)[0]}"
+    if not isinstance(start, LoopIndex):
+        start.hint = start.hint or f"start_{names_of(row)[0]}"
     guard = None if stretch.is_certain else builder.add(If(builder.op("lt", start, end)))
     with builder.into(builder.block if guard is None else guard.then):
         is_known = stretch.length is not None and not stretch.is_cut
-        length = builder.const(stretch.length or 0) if is_known else builder.op("sub", end, start)
+        length = builder.const(stretch.length or 0) if is_known else added_to(start, end)
+        length = length or builder.op("sub", end, start)
         row.starts, row.ends, row.steps = [lane], [length], [builder.const(lanes)]
         own = Builder(Block(), row.location)
         index = own.op("add", start, own.add(LoopIndex(row, 0, type=i32, name="offset")))
