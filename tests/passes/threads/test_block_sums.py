@@ -185,3 +185,39 @@ def test_regular_additions_have_no_large_copies() -> None:
             s[(j + 5) % 4096] += x[i, j]
 
     assert "_copy[" not in add.source(arch=ti.cuda)
+
+
+def test_a_loop_that_also_returns_a_sum(target):
+    """Copies and a reduction in one loop; what follows the loop sees the additions of all blocks."""
+    n, m = 70_000, 13
+    x, counts, weights = ti.field(ti.i32, n), ti.field(ti.i32, m), ti.field(ti.f32, m)
+    numbers = np.random.default_rng(1).integers(0, m, n).astype(np.int32)
+    x.from_numpy(numbers)
+
+    @ti.kernel
+    def count() -> ti.i32:
+        hits = 0
+        for i in x:
+            counts[x[i]] += 1
+            weights[x[i]] += 0.5
+            if x[i] == 3:
+                hits += 1
+        return hits
+
+    @ti.kernel
+    def count_and_read() -> ti.i32:
+        hits = 0
+        for i in x:
+            counts[x[i]] += 1
+            if x[i] == 3:
+                hits += 1
+        return hits * 100_000 + counts[3]
+
+    expected = np.bincount(numbers, minlength=m)
+    assert count() == expected[3]
+    assert np.array_equal(counts.to_numpy(), expected) and np.array_equal(weights.to_numpy(), 0.5 * expected)
+    assert count_and_read() == expected[3] * 100_002
+    assert np.array_equal(counts.to_numpy(), 2 * expected)
+    for arch in (ti.cuda, ti.vulkan):
+        source = count.source(arch=arch)
+        assert "counts_copy" in source and "block_sum(hits)" in source

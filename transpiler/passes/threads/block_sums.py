@@ -62,7 +62,9 @@ def block_sums(kernel: Kernel, context: PassContext) -> bool:
 
 def _copied(task: Task, context: PassContext) -> tuple[dict[Array, list[AtomicOp]], bool]:
     """Return the arrays of which a task has copies, with the additions; and whether they are large, or of vectors."""
-    suitable = {array: atomics for array, atomics in scattered(task).items() if _is_suitable(array, context)}
+    suitable = {
+        array: atomics for array, atomics in scattered(task, reduces=True).items() if _is_suitable(array, context)
+    }
     count = None if task.loop is None else trip_count(task.loop)
     is_long = count is not None and count >= MANY_ITERATIONS
     most = min(MOST_BYTES if is_long else FEW_BYTES, context.capabilities.max_shared_bytes)

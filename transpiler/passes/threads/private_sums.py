@@ -100,14 +100,18 @@ def _copies_of_launch(kernel: Kernel, task: Task, found: dict[Array, list[Atomic
 
 
 def scattered(
-    task: Task, is_suitable: Callable[[Array], bool] | None = None, ops: Collection[str] = ("add", "sub")
+    task: Task,
+    is_suitable: Callable[[Array], bool] | None = None,
+    ops: Collection[str] = ("add", "sub"),
+    reduces: bool = False,
 ) -> dict[Array, list[AtomicOp]]:
     """Return the arrays that a loop accesses only by atomic operations without a result, with these.
 
-    is_suitable: whether an array counts; None: fields do. ops: the operations that count.
+    is_suitable: whether an array counts; None: fields do. ops: the operations that count. reduces: whether the loop may
+    have reductions, too, whose results go elsewhere.
     """
     is_suitable = is_suitable or _is_suitable
-    if task.loop is None or task.reductions or task.loop.cells is not None:
+    if task.loop is None or (task.reductions and not reduces) or task.loop.cells is not None:
         return {}
     if any(depends_on_block(s) or s.EFFECT & Effect.FENCE for s in reachable(task.body)):
         return {}
@@ -115,6 +119,7 @@ def scattered(
     found: dict[Array, list[AtomicOp]] = {}
     pointers: dict[Statement, Array] = {}
     rejected: set[Array] = {array for call in calls(task.body) for array in call.function.reads | call.function.writes}
+    rejected |= {s.array for s in walk(task.epilogue) if isinstance(s, GlobalPtr)}
     for statement in walk(task.body):
         if isinstance(statement, (GlobalPtr, MatrixPtr)) and isinstance(base := base_pointer(statement), GlobalPtr):
             pointers[statement] = base.array
