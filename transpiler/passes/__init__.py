@@ -37,6 +37,7 @@ from ..options import OwnPass
 from .analysis.call_effects import call_effects
 from .checks.bounds import bounds
 from .checks.check_wide_indices import check_wide_indices
+from .cleanup.carried_elements import carried_elements
 from .cleanup.common_subexpressions import common_subexpressions
 from .cleanup.dead_code import dead_code
 from .cleanup.early_selections import early_selections
@@ -186,6 +187,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     unroll_components: (RangeFor,),
     axis_sums: (AtomicOp,),
     keep_elements: (RangeFor, While),
+    carried_elements: (RangeFor,),
     reduce_atomics: (AtomicOp,),
     private_sums: (AtomicOp,),
     block_sums: (AtomicOp,),
@@ -288,6 +290,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         demote_atomics,  # after `axis_sums`, whose loops may be the only ones that add to an element
         keep_elements,  # after cleanup: equal indices are one value; after `demote_atomics`: `+=` is a load and a store
         loads_of_loops,  # loops that no longer store change nothing that they load
+        carried_elements,  # after `keep_elements`, whose elements are the same in all iterations
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
         fuse_result,  # after `reduce_atomics`: what follows the loop joins its task
         private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array
