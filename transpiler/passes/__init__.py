@@ -85,6 +85,7 @@ from .sparse.deactivate_cells import deactivate_cells
 from .sparse.sparse_arrays import sparse_arrays
 from .sparse.struct_for import struct_for
 from .target.blocks_in_order import blocks_in_order
+from .target.constant_divisors import constant_divisors
 from .target.hoist_addresses import hoist_addresses
 from .target.inverse_roots import inverse_roots
 from .target.legalize import legalize
@@ -215,6 +216,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     wide_shifts: ("shl", "mul"),
     inverse_roots: ("div",),
     reciprocals: ("div",),
+    constant_divisors: ("div",),
     normal_numbers: ("rsqrt", "sqrt", "div"),
     short_angles: ("sin", "cos"),
     exact_ends: (RangeFor,),
@@ -335,6 +337,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         short_vectors,  # after both, whose loops load neighbours
         masked_terms,  # after `short_vectors`, which counts the operations of these loops
         early_terms,  # after the last cleanup, which would put what is used once where it is used; it knows indices
+        constant_divisors,  # after the last cleanup, which would compute the reciprocals
         step_addresses,  # after all passes that know what an index is; before `wrapping`: it adds sums
         lower_access,  # after all passes that know what an index is; before `wrapping`: it adds sums
         addresses,  # shares and moves what `lower_access` has added; not `simplify`, which would undo `expand_vectors`
