@@ -47,6 +47,7 @@ from .cleanup.fold_recurrences import fold_recurrences
 from .cleanup.forward_elements import forward_elements
 from .cleanup.forward_stores import forward_stores
 from .cleanup.hoist_loads import hoist_loads
+from .cleanup.loads_before_loops import loads_before_loops
 from .cleanup.operand_order import operand_order
 from .cleanup.simplify import simplify
 from .cleanup.split_vectors import split_vectors
@@ -161,7 +162,6 @@ cleanup = until_stable(
     common_subexpressions,
     dead_code,
 )
-loads_of_loops = until_stable(hoist_loads, after=(keep_elements,))
 addresses = until_stable(hoist_addresses, common_subexpressions, dead_code, after=(step_addresses, lower_access))
 
 UNAFFECTED: dict[Pass, tuple[Pass, ...]] = {
@@ -188,6 +188,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     unroll_components: (RangeFor,),
     axis_sums: (AtomicOp,),
     keep_elements: (RangeFor, While),
+    loads_before_loops: (RangeFor, While),
     carried_elements: (RangeFor,),
     reduce_atomics: (AtomicOp,),
     private_sums: (AtomicOp,),
@@ -291,7 +292,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         dead_code,  # what one of several loops in place of one no longer needs
         demote_atomics,  # after `axis_sums`, whose loops may be the only ones that add to an element
         keep_elements,  # after cleanup: equal indices are one value; after `demote_atomics`: `+=` is a load and a store
-        loads_of_loops,  # loops that no longer store change nothing that they load
+        loads_before_loops,  # after `keep_elements`: loops that no longer store change nothing that they load
         carried_elements,  # after `keep_elements`, whose elements are the same in all iterations
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
         fuse_result,  # after `reduce_atomics`: what follows the loop joins its task

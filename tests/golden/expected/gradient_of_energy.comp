@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan c6800461, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, vulkan 8f292926, gradient_of_energy.py:10: energy_grad()
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -29,9 +29,12 @@ void main() {
     int j = int(gl_GlobalInvocationID.x);
     if (j >= x_n0) return;
     vec2 x_adj = vec2(0.0);
-    for (int i = 0; i < x_n0; i++) {  // adjoint of :11
+    // adjoint of :11
+    vec2 x_j = x(j);
+    for (int i = 0; i < x_n0; i++) {
         if (i != j) {  // :14
-            vec2 r = x(i) - x(j);  // :15
+            // gradient_of_energy.py:15  r = x[i] - x[j]
+            vec2 r = x(i) - x_j;
             // gradient_of_energy.py:16  e += 1 / ti.sqrt(r.norm_sqr() + 1e-3)
             float inverse_root = inversesqrt(dot(r, r) + 0.001);
             // adjoint of :15
@@ -43,7 +46,7 @@ void main() {
     // gradient_of_energy.py:13  for j in range(N):
     for (int j_1 = 0; j_1 < N; j_1++) {
         if (j != j_1) {
-            vec2 r = x(j) - x(j_1);
+            vec2 r = x_j - x(j_1);
             float inverse_root = inversesqrt(dot(r, r) + 0.001);
             x_adj -= loss_grad_value * inverse_root * inverse_root * inverse_root * r;
         }

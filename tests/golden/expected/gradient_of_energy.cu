@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 16b5938e, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, cuda 3ba83eb4, gradient_of_energy.py:10: energy_grad()
 
 #define BLOCK 128
 
@@ -35,8 +35,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK) energy_grad_0(const Args arg
     int j = blockIdx.x * BLOCK + threadIdx.x;
     if (j >= x_n0) return;
     vec2 x_adj = {0.0f, 0.0f};
-    for (int i = 0; i < x_n0; i++) {  // adjoint of :11
-        vec2 r = x(i) - x(j);  // :15
+    // adjoint of :11
+    vec2 x_j = x(j);
+    for (int i = 0; i < x_n0; i++) {
+        // gradient_of_energy.py:15  r = x[i] - x[j]
+        vec2 r = x(i) - x_j;
         // gradient_of_energy.py:16  e += 1 / ti.sqrt(r.norm_sqr() + 1e-3)
         float inverse_root = normal_rsqrt_f32(dot(r, r) + 0.001f);
         vec2 term = loss_grad() * inverse_root * inverse_root * inverse_root * r;  // adjoint of :16
@@ -48,7 +51,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) energy_grad_0(const Args arg
     float loss_grad_value = loss_grad();
     // gradient_of_energy.py:13  for j in range(N):
     for (int j_1 = 0; j_1 < N; j_1++) {
-        vec2 r = x(j) - x(j_1);
+        vec2 r = x_j - x(j_1);
         float inverse_root = normal_rsqrt_f32(dot(r, r) + 0.001f);
         vec2 term = loss_grad_value * inverse_root * inverse_root * inverse_root * r;
         if (j != j_1) {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 56f08469, gradient_of_iteration.py:8: iterate_grad(n: i32)
+// shadesmith 0.1.0, vulkan 620193dd, gradient_of_iteration.py:8: iterate_grad(n: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -36,7 +36,8 @@ layout(push_constant, scalar) uniform Args {
 void main() {
     int i = int(gl_GlobalInvocationID.x);
     if (i >= x_n0) return;
-    float a = x(i);  // :10
+    // gradient_of_iteration.py:10  a = x[i]
+    float x_i = x(i), a = x_i;
     // gradient_of_iteration.py:11  for _ in range(n):
     int stride = (max(args.n, 1) - 1) / 64 + 1;
     vec64 a_saved = vec64_splat(0.0);
@@ -44,7 +45,8 @@ void main() {
         if (j % stride == 0) {
             a_saved.e[j / stride] = a;  // for the backward loop (reverse_mode)
         }
-        a = sin(a) + 0.1 * x(i) * a;  // :12
+        // gradient_of_iteration.py:12  a = ti.sin(a) + 0.1 * x[i] * a
+        a = sin(a) + 0.1 * x_i * a;
     }
     // adjoint of gradient_of_iteration.py:13  y[i] = a
     float a_adj = y_grad(i);
@@ -54,11 +56,11 @@ void main() {
         int slot = j / stride;
         float a_1 = a_saved.e[slot];
         for (int again = slot * stride; again < j; again++) {
-            a_1 = sin(a_1) + 0.1 * x(i) * a_1;
+            a_1 = sin(a_1) + 0.1 * x_i * a_1;
         }
         // adjoint of :12
         float old_a_adj = a_adj;
-        a_adj *= 0.1 * x(i);
+        a_adj *= 0.1 * x_i;
         x_grad_i += old_a_adj * a_1 * 0.1;
         a_adj += old_a_adj * cos(a_1);
     }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 1b7dc386, gradient_of_iteration.py:8: iterate_grad(n: i32)
+// shadesmith 0.1.0, cuda 25d274b8, gradient_of_iteration.py:8: iterate_grad(n: i32)
 
 #define BLOCK 128
 
@@ -43,7 +43,8 @@ struct Args {
 extern "C" __global__ void __launch_bounds__(BLOCK) iterate_grad_0(const Args args) {
     int i = blockIdx.x * BLOCK + threadIdx.x;
     if (i >= x_n0) return;
-    float a = x(i);  // :10
+    // gradient_of_iteration.py:10  a = x[i]
+    float x_i = x(i), a = x_i;
     // gradient_of_iteration.py:11  for _ in range(n):
     int stride = (max(args.n, 1) - 1) / 64 + 1;
     float a_saved[64] = {};
@@ -51,7 +52,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) iterate_grad_0(const Args ar
         if (j % stride == 0) {
             a_saved[j / stride] = a;  // for the backward loop (reverse_mode)
         }
-        a = short_sin_f32(a) + 0.1f * x(i) * a;  // :12
+        // gradient_of_iteration.py:12  a = ti.sin(a) + 0.1 * x[i] * a
+        a = short_sin_f32(a) + 0.1f * x_i * a;
     }
     // adjoint of gradient_of_iteration.py:13  y[i] = a
     float a_adj = y_grad(i);
@@ -61,11 +63,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK) iterate_grad_0(const Args ar
         int slot = j / stride;
         float a_1 = a_saved[slot];
         for (int again = slot * stride; again < j; again++) {
-            a_1 = short_sin_f32(a_1) + 0.1f * x(i) * a_1;
+            a_1 = short_sin_f32(a_1) + 0.1f * x_i * a_1;
         }
         // adjoint of :12
         float old_a_adj = a_adj;
-        a_adj *= 0.1f * x(i);
+        a_adj *= 0.1f * x_i;
         x_grad_i += old_a_adj * a_1 * 0.1f;
         a_adj += old_a_adj * short_cos_f32(a_1);
     }

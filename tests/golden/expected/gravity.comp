@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan a58ac645, gravity.py:11: gravity(dt: f32)
+// shadesmith 0.1.0, vulkan 8f443836, gravity.py:11: gravity(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -27,6 +27,10 @@ shared vec4 position_tile[BLOCK];
 void task(int i, bool has_iteration) {
     // gravity.py:13  force = ti.Vector([0.0, 0.0, 0.0])
     vec3 force = vec3(0.0);
+    vec3 position_i;
+    if (has_iteration) {
+        position_i = position(i);
+    }
     // gravity.py:14  for j in range(n):
     for (int j_tile = 0; j_tile < n; j_tile += BLOCK) {
         int thread = int(gl_LocalInvocationID.x);
@@ -39,7 +43,7 @@ void task(int i, bool has_iteration) {
             int end_j = min(BLOCK, n - j_tile);
             for (int j = 0; j < end_j; j++) {
                 // gravity.py:15  d = position[j] - position[i]
-                vec3 d = position_tile[j].xyz - position(i);
+                vec3 d = position_tile[j].xyz - position_i;
                 // gravity.py:16  force += d * ti.rsqrt(d.dot(d) + 1e-4) ** 3
                 float rsqrt = inversesqrt(dot(d, d) + 1e-4);
                 force += rsqrt * rsqrt * rsqrt * d;

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 634351ee, gravity.py:11: gravity(dt: f32)
+// shadesmith 0.1.0, cuda 3ed4e43d, gravity.py:11: gravity(dt: f32)
 
 #define BLOCK 128
 
@@ -36,6 +36,10 @@ __device__ inline void task(const Args &args, int i, bool has_iteration) {
     __shared__ vec3 position_tile[BLOCK];
     // gravity.py:13  force = ti.Vector([0.0, 0.0, 0.0])
     vec3 force = {0.0f, 0.0f, 0.0f};
+    vec3 position_i;
+    if (has_iteration) {
+        position_i = position(i);
+    }
     // gravity.py:14  for j in range(n):
     for (int j_tile = 0; j_tile < n; j_tile += BLOCK) {
         int thread = int(threadIdx.x);
@@ -49,7 +53,7 @@ __device__ inline void task(const Args &args, int i, bool has_iteration) {
             #pragma unroll 16
             for (int j = 0; j < end_j; j++) {
                 // gravity.py:15  d = position[j] - position[i]
-                vec3 d = position_tile[j] - position(i);
+                vec3 d = position_tile[j] - position_i;
                 // gravity.py:16  force += d * ti.rsqrt(d.dot(d) + 1e-4) ** 3
                 float rsqrt = normal_rsqrt_f32(dot(d, d) + 1e-4f);
                 force += rsqrt * rsqrt * rsqrt * d;

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 65c24833, smooth_mesh.py:25: smooth_mesh(weight: f32)
+// shadesmith 0.1.0, vulkan 40ce7e8b, smooth_mesh.py:25: smooth_mesh(weight: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -34,11 +34,12 @@ void main() {
     vec3 total = vec3(0.0);  // :27
     // smooth_mesh.py:28  for u in v.verts:
     int u_end = vert_verts_begin(v + 1);
+    vec3 vert_x_v = vert_x(v);
     for (int u_entry = vert_verts_begin(v); u_entry < u_end; u_entry++) {
         int u = vert_verts(u_entry);
         // smooth_mesh.py:29  total += u.x - v.x
-        total += vert_x(u) - vert_x(v);
+        total += vert_x(u) - vert_x_v;
     }
     // smooth_mesh.py:30  v.smooth = v.x + weight * total / v.verts.size
-    vert_smooth(v) = vert_x(v) + args.weight * total / float(u_end - vert_verts_begin(v));
+    vert_smooth(v) = vert_x_v + args.weight * total / float(u_end - vert_verts_begin(v));
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 59004b43, smooth_mesh.py:25: smooth_mesh(weight: f32)
+// shadesmith 0.1.0, cuda d035af8f, smooth_mesh.py:25: smooth_mesh(weight: f32)
 
 #define BLOCK 128
 
@@ -31,12 +31,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK) smooth_mesh_0(const Args arg
     vec3 total = {0.0f, 0.0f, 0.0f};  // :27
     // smooth_mesh.py:28  for u in v.verts:
     int u_end = vert_verts_begin(v + 1);
+    vec3 vert_x_v = vert_x(v);
     for (int u_entry = vert_verts_begin(v); u_entry < u_end; u_entry++) {
         int u = vert_verts(u_entry);
         // smooth_mesh.py:29  total += u.x - v.x
-        total = total + (vert_x(u) - vert_x(v));
+        total = total + (vert_x(u) - vert_x_v);
     }
     // smooth_mesh.py:30  v.smooth = v.x + weight * total / v.verts.size
-    vert_smooth(v) = vert_x(v)
+    vert_smooth(v) = vert_x_v
         + args.weight * total / (float)int(unsigned(u_end) - vert_verts_begin(v));
 }

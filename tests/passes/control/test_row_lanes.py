@@ -195,11 +195,6 @@ def test_loops_that_stay(for_few: None) -> None:
             c[i, j] = s
         for i, j in c:
             s = 0.0
-            for k in range(n):  # neighbouring threads are rows apart
-                s += a[i, k] * b[j, k] * c[i, j]
-            c[i, j] += s
-        for i, j in c:
-            s = 0.0
             for k in range(n):
                 if a[i, k] > 0.5:
                     s += b[k, j]

@@ -57,7 +57,7 @@ def test_sources(arch: str) -> None:
         return kernel.inspect(VALUES, VALUES, VALUES, ti.ndarray(vec3, 1), 2, arch=getattr(ti, arch)).source
 
     text, root = source(), "rsqrtf" if arch == "cuda" else "inversesqrt"
-    assert text.count(f"{root}(x(i))") == 1 and f"{root}(dot(d, d))" in text
+    assert text.count(f"{root}(x_i)") == 1 and f"{root}(dot(d, d))" in text
     assert "inverse_root * inverse_root * inverse_root;" in text
     code = re.sub("//.*", "", text[text.index("for (") :])
     assert " / " not in code and not re.search(r"\b(sqrtf?|length)\(", code)

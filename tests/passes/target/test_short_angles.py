@@ -58,7 +58,7 @@ def test_sources() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     x = np.zeros(4, np.float32)
     text = waves.source(x, x, x, arch=ti.cuda)
-    assert "s = short_sin_f32(x(i));" in text and "c = short_cos_f32(x(i));" in text
+    assert "s = short_sin_f32(x_i);" in text and "c = short_cos_f32(x_i);" in text
     assert "short_s" not in waves.source(x, x, x, arch=ti.vulkan) and "short_s" not in waves.source(
         x, x, x, arch=ti.x64
     )
@@ -70,4 +70,4 @@ def test_sources() -> None:
 
     assert "x(ii) = sinf(x(ii));" in once.source(x, arch=ti.cuda)
     ti.init(arch=ti.python, log_level=ti.ERROR, fast_math=False)
-    assert "sinf(x(i))" in waves.source(x, x, x, arch=ti.cuda)
+    assert "sinf(x_i)" in waves.source(x, x, x, arch=ti.cuda)

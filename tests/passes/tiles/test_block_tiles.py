@@ -291,9 +291,9 @@ def test_the_source_of_a_tile_of_vectors() -> None:
 
     x = np.zeros((2, 3), np.float32)
     shader, cuda = pull.source(x, x, arch=ti.vulkan), pull.source(x, x, arch=ti.cuda)
-    assert "shared vec4 position_tile[BLOCK];" in shader and "position_tile[j].xyz - position(i)" in shader
+    assert "shared vec4 position_tile[BLOCK];" in shader and "position_tile[j].xyz - position_i" in shader
     assert "position_tile[thread] = vec4(position(j_tile + thread), 0.0);" in shader
-    assert "__shared__ vec3 position_tile[BLOCK];" in cuda and "position_tile[j] - position(i)" in cuda
+    assert "__shared__ vec3 position_tile[BLOCK];" in cuda and "position_tile[j] - position_i" in cuda
 
 
 def test_a_vector_made_of_a_shorter_one_names_it() -> None:

@@ -211,3 +211,21 @@ def _is_inside(index: Statement, array: Array, axis: int) -> bool:
     if isinstance(end, ArrayShape):
         return end.array is array and end.axis == axis
     return array.shape is not None and isinstance(end, Const) and int(end.value) <= first + array.shape[axis]
+
+
+def element_name(pointer: GlobalPtr) -> str:
+    """Return the name of a variable that holds an element: `c_ij` of `c[i, j]`."""
+    words = [_word(index) for index in pointer.indices]
+    if not words or not all(words):
+        return f"{pointer.array.name}_value"
+    group = words[0].removesuffix("_0")
+    if words == [f"{group}_{axis}" for axis in range(len(words))]:
+        return f"{pointer.array.name}_{group}"
+    return f"{pointer.array.name}_{('' if all(len(word) == 1 for word in words) else '_').join(words)}"
+
+
+def _word(index: Statement) -> str:
+    """Return the name of an index, "" without one."""
+    if isinstance(index, LoopIndex):
+        return index.loop.names[index.axis] if index.axis < len(index.loop.names) else ""
+    return index.name or ""

@@ -37,7 +37,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Apart, Kernel, Task
 from ...ir.types import Struct, Tensor, count_scalars
-from ..analysis.queries import base_array, ends_iteration, ends_loop, is_given, surely_exists
+from ..analysis.queries import base_array, element_name, ends_iteration, ends_loop, is_given, surely_exists
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from ..tasks.copies import put_in_place, say_when, split
@@ -245,7 +245,7 @@ class _Keeper:
         """Replace the accesses in a block."""
         start, end = block.statements[first], block.statements[last]
         builder = Builder(Block(), start.location)
-        variable = builder.add(Alloca(type=self.array.element, hint=_name(pointer)))
+        variable = builder.add(Alloca(type=self.array.element, hint=element_name(pointer)))
         builder.block.statements[:0] = indices.statements
         element = builder.add(GlobalPtr(self.array, indices.values, type=pointer.type))
         if not fills and not _stores_whole(start):
@@ -355,21 +355,3 @@ class _Outside:
                 self.copy(operand)
             copied = clone(value, dict(self.copied))
             self.copied[value] = copied
-
-
-def _name(pointer: GlobalPtr) -> str:
-    """Return the name of a variable that holds an element: `c_ij` of `c[i, j]`."""
-    words = [_word(index) for index in pointer.indices]
-    if not words or not all(words):
-        return f"{pointer.array.name}_value"
-    group = words[0].removesuffix("_0")
-    if words == [f"{group}_{axis}" for axis in range(len(words))]:
-        return f"{pointer.array.name}_{group}"
-    return f"{pointer.array.name}_{('' if all(len(word) == 1 for word in words) else '_').join(words)}"
-
-
-def _word(index: Statement) -> str:
-    """Return the name of an index, "" without one."""
-    if isinstance(index, LoopIndex):
-        return index.loop.names[index.axis] if index.axis < len(index.loop.names) else ""
-    return index.name or ""
