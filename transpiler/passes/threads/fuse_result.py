@@ -7,10 +7,17 @@
 So a sum, and what a few statements make of it, cost no launch but that of the loop. The task must not read what the
 loop writes otherwise, since other blocks wrote it. If all that precedes the loop are start values that nothing else
 reads, these are no variables in memory either.
+
+    task 0: s[] = 0                             task: for i in x { t += x[i] }
+    task 1: for i in x { t += x[i] }      ->    epilogue, in the last block: s[] = 0 + t
+            epilogue: atomic add s[], t
+
+Likewise a launch is not needed for the start value of an element to which a loop adds a sum in the end.
 """
 
 from __future__ import annotations
 
+from ...ir.builder import Builder
 from ...ir.functions import Call, Reference
 from ...ir.nodes import Block, Effect, Statement, operands, walk, walk_blocks
 from ...ir.ops import ATOMIC_OPS
@@ -27,6 +34,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, Reduction, Task
 from ...ir.types import element_of
+from ..analysis.aliasing import underlying_object
 from ..analysis.reducible import is_invariant
 from ..analysis.task_order import is_movable, may_be_crossed, memory_of, overlap
 from ..context import PassContext
@@ -58,6 +66,10 @@ def fuse_result(kernel: Kernel, context: PassContext) -> bool:
             tasks.remove(last)
         else:
             number += 1
+    for number, loop in enumerate(tasks):
+        if loop.reductions and (loop.blocks_done is not None or context.capabilities.blocks_as_loops):
+            _take_starts(kernel, tasks, number, context)
+    tasks = [task for task in tasks if task.loop is not None or any(s.EFFECT & Effect.WRITE for s in walk(task.body))]
     if len(tasks) == len(kernel.tasks):
         return False
     set_tasks(kernel, tasks)
@@ -90,13 +102,17 @@ def _places_exist(loop: Task, context: PassContext) -> bool:
             key = element_of(statement.type).name, statement.op
             if not context.capabilities.blocks_as_loops and key not in context.capabilities.atomics:
                 return False
-        elif isinstance(statement, GlobalPtr):
-            shape = statement.array.shape
-            if shape is None or not all(
-                isinstance(k, Const) and 0 <= k.value < n for k, n in zip(statement.indices, shape, strict=True)
-            ):
-                return False
+        elif isinstance(statement, GlobalPtr) and not _exists(statement):
+            return False
     return True
+
+
+def _exists(pointer: GlobalPtr) -> bool:
+    """Return whether an element of a field exists, by the numbers that are its indices."""
+    shape = pointer.array.shape
+    return shape is not None and all(
+        isinstance(k, Const) and 0 <= k.value < n for k, n in zip(pointer.indices, shape, strict=True)
+    )
 
 
 def _update_plainly(epilogue: Block) -> None:
@@ -205,3 +221,62 @@ def _is_neutral(start: Statement, op: str, context: PassContext) -> bool:
     if not isinstance(start, Const) or op != "add" or start.value != 0:
         return False
     return context.options.fast_math or not element_of(start.type).is_float if start.type is not None else False
+
+
+# --- start values in elements -----------------------------------------------------------------------------------------
+
+
+def _take_starts(kernel: Kernel, tasks: list[Task], number: int, context: PassContext) -> None:
+    """Let the last block of a loop store an element, with the start value that a serial task before stores in it."""
+    loop = tasks[number]
+    if draws_numbers(kernel) or not may_be_crossed(loop):
+        return
+    inside = memory_of(loop.prologue, loop.body)
+    totals = [s for s in loop.epilogue if isinstance(s, AtomicOp) and isinstance(s.pointer, GlobalPtr)]
+    for atomic in totals:
+        pointer = atomic.pointer
+        assert isinstance(pointer, GlobalPtr)
+        others = memory_of(Block([s for s in loop.epilogue if s is not atomic]))
+        accessed = inside.reads | inside.writes | others.reads | others.writes
+        if pointer.array in accessed or not _exists(pointer):
+            continue
+        found = _start_before(tasks[:number], atomic)
+        if found is None:
+            continue
+        task, store = found
+        task.body.statements.remove(store)
+        builder = Builder(Block(), atomic.location)
+        value = atomic.value
+        if not _is_neutral(store.value, atomic.op, context):
+            value = builder.op(ATOMIC_OPS[atomic.op], builder.again(store.value), value)
+        builder.add(GlobalStore(atomic.pointer, value))
+        place = loop.epilogue.statements.index(atomic)
+        loop.epilogue.statements[place : place + 1] = builder.block.statements
+        loop.ends_alone = True
+
+
+def _start_before(tasks: list[Task], atomic: AtomicOp) -> tuple[Task, GlobalStore] | None:
+    """Return the serial task before that alone stores a constant in an element, and the store, if nothing reads it."""
+    pointer = atomic.pointer
+    assert isinstance(pointer, GlobalPtr)
+    for task in reversed(tasks):
+        memory = memory_of(*task.roots())
+        if pointer.array not in memory.reads | memory.writes:
+            continue
+        stores = [s for s in task.body if isinstance(s, GlobalStore) and underlying_object(s.pointer) is pointer.array]
+        if task.loop is not None or pointer.array in memory.reads or len(stores) != 1 or task.choices:
+            return None
+        (store,) = stores
+        stored = store.pointer
+        is_same = isinstance(stored, GlobalPtr) and [_number(i) for i in stored.indices] == [
+            _number(i) for i in pointer.indices
+        ]
+        is_only = sum(
+            isinstance(s, GlobalStore) and underlying_object(s.pointer) is pointer.array for s in walk(task.body)
+        )
+        return (task, store) if is_same and is_only == 1 and isinstance(store.value, Const) else None
+    return None
+
+
+def _number(index: Statement) -> object:
+    return index.value if isinstance(index, Const) else index

@@ -1,0 +1,81 @@
+"""Pass `fuse_result`: start values of elements to which a loop adds a sum in the end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+
+
+@pytest.mark.parametrize("n", [0, 1, 5000])
+def test_start_values_in_elements(target: str, n: int) -> None:
+    """What a loop adds to elements is stored with their start values, without a launch for these."""
+    x, s, m, c = ti.field(ti.f32, 5000), ti.field(ti.f32, ()), ti.field(ti.f32, ()), ti.field(ti.i32, 3)
+    between = ti.field(ti.i32, 3)
+    numbers = np.arange(5000, dtype=np.float32) - 2000
+    x.from_numpy(numbers)
+    s[None], m[None] = 7.0, 8.0
+    c.fill(9)
+
+    @ti.kernel
+    def add(n: ti.i32):
+        s[None] = 0
+        m[None] = -1e9
+        c[1] = 5
+        for i in range(3):
+            between[i] = i
+        for i in range(n):
+            s[None] += x[i]
+            ti.atomic_max(m[None], x[i])
+            c[1] += 1
+
+    add(n)
+    assert s[None] == numbers[:n].sum() and m[None] == (numbers[:n].max() if n else -1e9)
+    assert c.to_numpy().tolist() == [9, 5 + n, 9]
+    for arch in (ti.cuda, ti.vulkan, ti.cpu):
+        source = add.source(n, arch=arch)
+        assert "s() = 0.0" not in source and "m() = -1e9" not in source and "c(1) = 5 + c_sum;" in source
+
+
+def test_start_values_that_stay(target: str) -> None:
+    """Of elements that the loop or the task reads, of others, and those that are computed."""
+    x, s = ti.field(ti.f32, 100), ti.field(ti.f32, 3)
+    x.fill(2.0)
+
+    @ti.kernel
+    def read_in_loop():
+        s[0] = 1
+        for i in x:
+            s[0] += x[i] * (1.0 + s[1] * 0)
+
+    @ti.kernel
+    def read_before():
+        s[1] = 3
+        s[2] = s[1] + 1
+        for i in x:
+            s[1] += x[i]
+
+    @ti.kernel
+    def another():
+        s[1] = 3
+        for i in x:
+            s[0] += x[i]
+
+    @ti.kernel
+    def in_a_branch(k: ti.i32):
+        if k > 0:
+            s[0] = 3
+        for i in x:
+            s[0] += x[i]
+
+    read_in_loop()
+    assert s.to_numpy().tolist() == [201, 0, 0]
+    read_before()
+    assert s.to_numpy().tolist() == [201, 203, 4]
+    another()
+    assert s.to_numpy().tolist() == [401, 3, 4]
+    in_a_branch(0)
+    assert s.to_numpy().tolist() == [601, 3, 4]
+    in_a_branch(1)
+    assert s.to_numpy().tolist() == [203, 3, 4]
