@@ -153,7 +153,7 @@ class Capabilities:
     """Whether its compiler may leave out a conversion to f16 and back: NVIDIA's driver 580 does."""
     leaves_known_counts: bool = False
     """Whether its compiler unrolls no loop of known length that has a branch, as NVIDIA's driver 580; those of unknown
-    length it unrolls by four."""
+    length it unrolls by four, if the branch does little."""
     slow_subnormals: bool = False
     """Whether a reciprocal square root takes more instructions if its operand may be subnormal."""
     slow_angles: bool = False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -160,3 +162,17 @@ def test_a_division_that_the_branch_guards(target: str) -> None:
     add(s)
     expected = [sum((7 * j + j * j + 3) // (j - i) % (j - i) + j * 3 * i for j in range(i + 1, n)) for i in range(n)]
     assert s.tolist() == expected
+
+
+def test_a_driver_for_which_branches_are_jumps() -> None:
+    """NVIDIA's Vulkan driver."""
+    ti.init(arch=ti.vulkan, log_level=ti.ERROR)
+    device = ti.Session.current().device
+    device.capabilities = replace(device.capabilities, leaves_known_counts=True)
+    x = np.random.default_rng(0).random((300, 2), np.float32)
+    found = np.ones_like(x)
+    forces(x, found, False)
+    d = x[None].astype(np.float64) - x[:, None]
+    assert np.allclose(found, 1 + (d / ((d**2).sum(-1, keepdims=True) + 0.5) ** 1.5).sum(1), rtol=2e-5)
+    before, after = forces.source(x, x, False).split("if (i != j) {")[:2]
+    assert "vec2 term = d * " in before and "s += term;" in after
