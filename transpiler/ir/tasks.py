@@ -140,7 +140,15 @@ class Apart:
     may_be_same: bool = False
 
 
-Condition = AtLeast | AtMost | MultipleOf | Apart
+@dataclass(eq=False, slots=True)
+class Reaches:
+    """An ndarray has an element at the indices of each iteration. axes: of the loop, by those of the array."""
+
+    array: Array
+    axes: tuple[int, ...]
+
+
+Condition = AtLeast | AtMost | MultipleOf | Apart | Reaches
 """What the host finds out of the arguments of a launch."""
 
 
@@ -244,6 +252,11 @@ class Task:
         conditions = (condition for choice in self.when for condition in choice.conditions)
         pairs = ({c.first, c.second} for c in conditions if isinstance(c, Apart) and not c.may_be_same)
         return {first, second} in pairs
+
+    def reaches(self, array: Array, axes: tuple[int, ...]) -> bool:
+        """Return whether an ndarray has an element at indices of the loop where a launch starts the task."""
+        conditions = (condition for choice in self.when for condition in choice.conditions)
+        return any(isinstance(c, Reaches) and c.array is array and c.axes == axes for c in conditions)
 
     def roots(self) -> list[Block]:
         """Return the outermost blocks: the prologue and the body; with reductions also what follows the loop."""

@@ -259,3 +259,39 @@ def test_vector_that_a_static_loop_fills_is_stored_as_a_whole(fields):
     text = source(fill)
     assert "f(i) = f_i;  // stored once" in text
     assert "g(i).e[k] = a(i, k);" in text  # its last component stays as it is
+
+
+def test_a_launch_finds_whether_elements_exist(target: str):
+    """No iteration of the inner loop need access the element, and the parallel loop may be longer than the array."""
+    array = ti.types.ndarray(ti.i32, ndim=1)
+
+    @ti.kernel
+    def add_up(x: array, y: array, m: ti.i32):
+        for i in x:
+            for k in range(m):
+                if i < y.shape[0] and i != k:
+                    y[i] += x[k] * 2
+
+    @ti.kernel
+    def add_pairs(y: ti.types.ndarray(ti.i32, ndim=2), n: ti.i32, m: ti.i32):
+        for i, j in ti.ndrange(n, m):
+            for k in range(m):
+                if k != j:
+                    y[j, i] += k
+
+    x = np.arange(1, 41, dtype=np.int32)
+    for size, m in ((40, 40), (17, 40), (60, 3), (1, 1), (5, 0)):
+        y = np.ones(size, np.int32)
+        add_up(x, y, m)
+        shared = min(size, 40)
+        expected = np.ones(size, np.int32)
+        expected[:shared] += 2 * (x[:m].sum() - np.where(np.arange(shared) < m, x[:shared], 0))
+        assert np.array_equal(y, expected), (size, m)
+    for shape in ((3, 7), (4, 8)):
+        y = np.zeros(shape, np.int32)
+        add_pairs(y, 7, 3)
+        assert np.array_equal(y[:3, :7], np.repeat([[3], [2], [1]], 7, axis=1)) and y.sum() == 42
+    for arch in (ti.cuda, ti.vulkan, ti.cpu):
+        few, enough = add_up.source(x, x, 3, arch=arch).split("if y and x do not overlap and y is as long as the loop")
+        assert "y is shorter than the loop" in few and "stored once" in enough and "stored once" not in few
+        assert "if y is as long as the loop" in add_pairs.source(np.zeros((2, 2), np.int32), 7, 3, arch=arch)

@@ -24,7 +24,7 @@ from ...ir.statements import (
     RangeFor,
     repeats,
 )
-from ...ir.tasks import AtLeast, AtMost, Choice, Condition, Length, MultipleOf, Task
+from ...ir.tasks import AtLeast, AtMost, Choice, Condition, Length, MultipleOf, Reaches, Task
 from ...ir.types import Scalar, Type, i32
 from ...options import MAX_ITERATIONS
 from ..module.interface import Expression, LoopIndices
@@ -110,6 +110,11 @@ def _holds_on_host(layout: Layout, loop: RangeFor, condition: Condition) -> Expr
             return ("ge", ("const", most), _product_on_host(layout, loop, lengths))
         case MultipleOf(length=length, divisor=divisor):
             return ("eq", ("mod", _length_on_host(layout, loop, length), ("const", divisor)), NONE)
+        case Reaches(array=array, axes=axes):
+            if array not in layout.data:
+                return ("const", 1)
+            ends = [_length_on_host(layout, loop, Length(axis)) for axis in axes]  # they start at 0
+            return _all([("ge", *pair) for pair in zip(_extents_of(layout, array), ends, strict=True)])
     first, second = condition.first, condition.second
     if first not in layout.data or second not in layout.data:  # one has no access any more
         return ("const", 1)

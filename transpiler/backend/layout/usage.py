@@ -41,7 +41,7 @@ from ...ir.statements import (
     Record,
     base_pointer,
 )
-from ...ir.tasks import TYPE_OF, Apart, AtLeast, Kernel
+from ...ir.tasks import TYPE_OF, Apart, AtLeast, Kernel, Reaches
 from ...ir.textures import ImageLoad, ImageStore, Texture, TextureFetch, TextureSample
 from ...ir.threads import Barrier
 from ...ir.types import Scalar, Tensor, Type
@@ -173,6 +173,7 @@ def _name_shapes(usage: Usage, names: dict[tuple[Array | Texture, int], set[str 
     compared = {array for each in sums for array in (each.array, *each.others)}
     conditions = [c for task in kernel.tasks for choice in task.choices for c in choice.conditions]
     compared |= {array for c in conditions if isinstance(c, Apart) for array in (c.first, c.second)}
+    compared |= {c.array for c in conditions if isinstance(c, Reaches)}
     for length in (length for c in conditions if isinstance(c, AtLeast) for length in c.lengths):
         if isinstance(length.of, Array):
             usage.shapes.setdefault((length.of, length.axis), None)

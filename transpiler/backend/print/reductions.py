@@ -52,7 +52,7 @@ from dataclasses import field
 
 from ...ir.nodes import Statement
 from ...ir.statements import Array, ArrayShape, Const, MatrixInit, RangeFor
-from ...ir.tasks import Apart, Choice, PrivateSums, Reduction, Task
+from ...ir.tasks import Apart, Choice, PrivateSums, Reaches, Reduction, Task
 from ...ir.threads import neutral
 from ...ir.types import Scalar, Tensor, count_scalars, element_of, i32
 from ...lazy_dataclasses import dataclass
@@ -541,19 +541,26 @@ def extent_of_all(e: Expressions, array: Array) -> str:
 def print_choices(p: Statements, task: Task) -> None:
     """Print where a task returns because another one runs: the host calls all tasks of C, whatever a launch is given.
 
-    Passes for the host choose only by which ndarrays share memory.
+    Passes for the host choose only by which ndarrays share memory, and which elements they have.
     """
+    assert task.loop is not None
     p.e.need("are_apart")
-    tests = [f"if ({_holds(p.e, choice)}) return;" for choice in task.unless]
-    tests += [f"if (!({_holds(p.e, choice)})) return;" for choice in task.when]
+    tests = [f"if ({_holds(p.e, task.loop, choice)}) return;" for choice in task.unless]
+    tests += [f"if (!({_holds(p.e, task.loop, choice)})) return;" for choice in task.when]
     p.lines += [Line(0, test) for test in tests]
 
 
-def _holds(e: Expressions, choice: Choice) -> str:
+def _holds(e: Expressions, loop: RangeFor, choice: Choice) -> str:
     """Return whether all conditions of a choice hold."""
     data = e.layout.data  # without arrays whose last access was removed
     tests = []
     for condition in choice.conditions:
+        if isinstance(condition, Reaches):
+            extents = [ArrayShape(condition.array, axis, type=i32) for axis in range(condition.array.ndim)]
+            pairs = zip(extents, condition.axes, strict=True)
+            found = [f"{e.of(extent).source} >= {bound(e, loop.ends[axis]).source}" for extent, axis in pairs]
+            tests += found if condition.array in data else []
+            continue
         assert isinstance(condition, Apart) and not condition.may_be_same
         pair = (condition.first, condition.second)
         if all(array in data for array in pair):

@@ -8,7 +8,7 @@ from itertools import chain
 
 from ...ir.nodes import Block, Statement, clone, clone_block, walk
 from ...ir.statements import LoopIndex, RangeFor
-from ...ir.tasks import Apart, AtLeast, Choice, Condition, Kernel, Task
+from ...ir.tasks import Apart, AtLeast, Choice, Condition, Kernel, Reaches, Task
 
 
 def copy_of(task: Task) -> Task:
@@ -58,7 +58,12 @@ def say_when(task: Task, other: Task, conditions: Sequence[Condition]) -> None:
     pairs = [(condition.first, condition.second) for condition in conditions if isinstance(condition, Apart)]
     *first, last = [array.name for array in dict.fromkeys(chain.from_iterable(pairs))] or [""]
     names = f"{', '.join(first)} and {last}"
+    arrays = list(dict.fromkeys(c.array.name for c in conditions if isinstance(c, Reaches)))
+    reached = f"{' and '.join(arrays)} {'are' if arrays[1:] else 'is'}"
     long, short = [f"for rows of {least} and more" for least in lengths], ["for shorter rows" for _ in lengths]
     before = [task.launches] if task.launches else []
-    task.launches = "; ".join([*before, " ".join([*long, *([f"if {names} do not overlap"] if pairs else [])])])
-    other.launches = "; ".join([*before, " or ".join([*short, *([f"if {names} overlap"] if pairs else [])])])
+    long += [f"if {names} do not overlap"] if pairs else []
+    short += [f"if {names} overlap"] if pairs else []
+    long += [f"{'and ' if pairs else 'if '}{reached} as long as the loop"] if arrays else []
+    short += [f"{'' if pairs else 'if '}{reached} shorter than the loop"] if arrays else []
+    task.launches, other.launches = ("; ".join([*before, text]) for text in (" ".join(long), " or ".join(short)))

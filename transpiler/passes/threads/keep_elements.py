@@ -34,8 +34,9 @@ from ...ir.statements import (
     Return,
     While,
     base_pointer,
+    is_const,
 )
-from ...ir.tasks import Apart, Kernel, Task
+from ...ir.tasks import Apart, Condition, Kernel, Reaches, Task
 from ...ir.types import Struct, Tensor, count_scalars
 from ..analysis.queries import base_array, element_name, ends_iteration, ends_loop, is_given, surely_exists
 from ..context import PassContext
@@ -68,14 +69,20 @@ def _leave_if_overlapping(kernel: Kernel, task: Task, arrays: list[Array]) -> No
     """Keep the task for launches in which an element is in an array of another name, too."""
     if task.loop is None or not all(map(is_given, (*task.loop.starts, *task.loop.ends))):
         return
-    pairs: dict[tuple[Array, Array], None] = {}
+    conditions: list[Condition] = []
     for array in arrays:
-        pairs |= dict.fromkeys((array, other) for other in _Keeper(task, array, False).others_in(task.body))
-    if pairs and not any(array.strided for pair in pairs for array in pair):
-        conditions = [Apart(first, second) for first, second in pairs]
+        keeper = _Keeper(task, array, False)
+        others = keeper.others_in(task.body)
+        if not array.strided and not any(other.strided for other in others):
+            conditions += [Apart(array, other) for other in others]
+            conditions += [Reaches(array, axes) for axes in keeper.unsure]
+    if conditions:
         other = split(task, *conditions)
         say_when(task, other, conditions)
-        put_in_place(kernel, task, [task, other])
+        is_by_loop = any(isinstance(condition, Reaches) for condition in conditions)
+        put_in_place(
+            kernel, task, [other, task] if is_by_loop else [task, other]
+        )  # the first one's loop stays as it is
 
 
 def _candidates(task: Task) -> list[Array]:
@@ -125,12 +132,13 @@ def _is_plain(array: Array) -> bool:
 class _Keeper:
     """Looks for the outermost block in which one element of an array is read and written in a loop.
 
-    others: filled in place of a change.
+    others: filled in place of a change. unsure: the axes of the loop at whose indices the array may have no element.
     """
 
     def __init__(self, task: Task, array: Array, explains: bool) -> None:
         self.task, self.array, self.explains = task, array, explains
         self.others: dict[Array, None] | None = None
+        self.unsure: dict[tuple[int, ...], None] = {}
 
     def others_in(self, block: Block) -> dict[Array, None]:
         """Return the arrays that have to be apart for more elements in a block to be kept, and keep none."""
@@ -149,7 +157,7 @@ class _Keeper:
         fills = self.fills(region)
         if pointer is not None and (fills or self.is_worth(region)) and self.is_safe(region):
             indices, others = _Outside(region).copies(pointer.indices), self.overlapping(region)
-            if indices is not None and (fills or self.is_certain(region[0], pointer)):
+            if indices is not None and (fills or self.is_certain(region[0], pointer) or self.may_reach(pointer)):
                 if self.others is not None:
                     self.others |= others
                     return True
@@ -238,6 +246,20 @@ class _Keeper:
                 return False
             first = inner[0]
         return isinstance(first, (GlobalLoad, GlobalStore))
+
+    def may_reach(self, pointer: GlobalPtr) -> bool:
+        """Return whether a launch finds, or may find, that an ndarray has an element at the indices of the loop."""
+        loop, indices = self.task.loop, pointer.indices
+        if loop is None or self.array.shape is not None or self.array.offset or not indices:
+            return False
+        if not all(isinstance(index, LoopIndex) and index.loop is loop for index in indices):
+            return False
+        axes = tuple(index.axis for index in indices)  # type: ignore[attr-defined]
+        if not all(is_const(loop.starts[axis], 0) and is_const(loop.steps[axis], 1) for axis in axes):
+            return False
+        if self.others is not None:
+            self.unsure[axes] = None
+        return self.others is not None or self.task.reaches(self.array, axes)
 
     def keep(
         self, block: Block, first: int, last: int, pointer: GlobalPtr, indices: _Copies, fills: bool = False
