@@ -125,16 +125,17 @@ def test_what_is_not_shared() -> None:
                     b[i, j] = b[i, j - 1] + 1.0
                 if ti.static(case == 1):  # stored by several
                     b[i, j // 2] = a[i, j]
-                if ti.static(case == 2):  # shorter than what GPUs store
-                    bits[i, j] = ti.u8(j)
+                if ti.static(case == 2):  # the elements of several threads
+                    bits[i, j % 3] = ti.u8(j)
                 if ti.static(case == 3):  # the sum so far
                     b[i, j] = s
                 if ti.static(case >= 4):
                     b[i, j] = a[i, j]
             if ti.static(case == 4):  # an element of another thread
                 s += b[i, 3]
-            if ti.static(case == 5):  # all threads would store it
+            if ti.static(case == 5):  # what one thread has stored, and all of them load
                 line[i] = s
+                s += line[i // 2]
             for j in range(1 if ti.static(case != 6) else 2, 255):
                 a[i, j] = b[i, j] * s  # case 6: the threads have other elements
             line[i] += s
