@@ -140,7 +140,7 @@ def seen_by_all(body: Sequence[Statement], users: Users) -> tuple[list[Statement
     return stores, loads
 
 
-def kept_apart(stores: Collection[Statement], loads: Collection[Statement]) -> list[Apart] | None:
+def must_be_apart(stores: Collection[Statement], loads: Collection[Statement]) -> list[Apart] | None:
     """Return which ndarrays must be apart for no thread to load what another one stores; None if one would."""
     pairs: dict[tuple[Array, Array], None] = {}
     read = dict.fromkeys(underlying_object(load.pointer) for load in loads)  # type: ignore[attr-defined]

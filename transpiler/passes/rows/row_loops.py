@@ -144,10 +144,10 @@ def joined_late(outer: RangeFor, joined: Joined) -> Late:
             is_added = adding.get(variable, set()).issuperset(accesses.get(variable, ()))
             if variable not in own and is_added and len(found_ops) == 1:
                 late[variable] = next(iter(found_ops))
-        kept = {part for part in parts if (found := targets[part]) is not None and found.keys() <= late.keys()}
-        if kept == parts:
+        rest = {part for part in parts if (found := targets[part]) is not None and found.keys() <= late.keys()}
+        if rest == parts:
             return Late(late, parts)
-        parts = kept
+        parts = rest
 
 
 def _accesses(outer: RangeFor, joined: Joined) -> dict[Statement, list[Statement]]:

@@ -23,7 +23,7 @@ from ...ir.types import Scalar
 from ...options import MAX_ITERATIONS
 from ..analysis.queries import axes_in, is_index_of, summands
 from ..analysis.stretches import Stretch, is_in_stretch, stretch_of
-from .overlap_loads import is_field_in_order
+from ..threads.overlap_loads import is_field_in_order
 
 LANES = 4
 """Threads of a sparse row: those of finite differences have 5 to 27 entries, and two threads are as fast as four."""

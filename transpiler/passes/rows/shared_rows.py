@@ -23,6 +23,13 @@ a softmax does (the greatest element, the sum, the quotients): a thread stores a
 them. 8,192 rows of 1,024 floats took an H200 .344 ms, .034 with 32 threads a row. If a stored ndarray may overlap
 another one, a launch chooses a task in which a thread has a row of its own.
 
+Between the loops all threads compute the same; stores, atomic operations and sums of the parallel loop itself, as a
+loss, are for the first of them (`first_lane`). Those sums stay reductions: an addition to one number for each row would
+wait for the others where there are many rows, and a reduction costs no launch. Its grid-stride loop counts by whole
+blocks, so that all threads of a row come to an exchange together.
+
+A loop over rows may be inside of another serial loop, as for weights in groups that have a scale each (`row_loops`).
+
 A loop may also find where the least or greatest element is, bit by bit as a plain loop does (`row_extremes`).
 
 A loop over all elements that adds to one element a row, `s[i] += a[i, k]`, becomes one over the rows (`axis_sums`).
@@ -69,7 +76,7 @@ from ..context import PassContext
 from ..tasks.copies import put_in_place, say_when, split
 from ..tiles.tiled_loops import add_axis, replace_indices
 from .accumulators import accumulators, start_with_zeros
-from .first_lane import add_parts, kept_apart, seen_by_all, users_in
+from .first_lane import add_parts, must_be_apart, seen_by_all, users_in
 from .own_stores import joined_pairs, own_stores
 from .row_extremes import add_exchange, add_places, extremes, stores_of
 from .row_lengths import FEWEST, LANES, LANES_OF_UNKNOWN, MOST_LANES, lanes_of, stretch_in
@@ -132,7 +139,7 @@ def _changes(task: Task, rows: list[RangeFor], context: PassContext) -> dict[Sta
 def _apart(task: Task, loops: RowLoops, changes: dict[Statement, Scatter]) -> list[Apart] | None:
     """Return which ndarrays must be apart for threads to share rows; None if one loads what another one stores."""
     before = task.body.statements[: task.body.statements.index(loops.outermost[-1]) + 1]
-    own, others = own_stores(task, loops.rows, changes), kept_apart(*seen_by_all(before, users_in(task.body)))
+    own, others = own_stores(task, loops.rows, changes), must_be_apart(*seen_by_all(before, users_in(task.body)))
     return None if own is None or others is None else joined_pairs(own, others)
 
 
