@@ -39,6 +39,9 @@ def test_sum_of_all_rows(target: str, shape: tuple[int, int]) -> None:
     expected = x.sum() - x[rows, label].sum() + 1000 * np.sum(x.argmax(1) == label if shape[0] else 0)
     assert score(x, label, grad) == expected
     np.testing.assert_array_equal(grad, x * 2 - x.sum(1, keepdims=True))
+    if target == "vulkan":
+        source = score.source(x, label, grad, arch=ti.vulkan)
+        assert "first += blocks * BLOCK" in source and "if (lane == 0) {\n        loss += total" in source
 
 
 @pytest.mark.parametrize(("rows", "length"), [(1, 15), (1, 16), (4, 64), (33, 130), (4099, 20)])

@@ -40,6 +40,7 @@ def test_rows_of_short_numbers(target: str, number: str, length: int) -> None:
     assert (REMARK in product.source(arch=ti.cuda)) == (length > 15)
 
 
+Blocks, Numbers = ti.types.ndarray(ti.i32, 2), ti.types.ndarray(ti.i32, 1)
 Weights, Plane, Line = ti.types.ndarray(ti.i8, 2), ti.types.ndarray(ti.f32, 2), ti.types.ndarray(ti.f32, 1)
 
 
@@ -109,6 +110,49 @@ def test_what_is_joined_in_each_iteration_and_behind_all(target: str, number: st
     expected += [values.min(1) * 100 + values.max(1), values.argmax(1)]
     np.testing.assert_array_equal(found.to_numpy(), np.stack(expected, 1))
     assert counted[None] == 18 and REMARK in sums.source(arch=ti.cuda)
+    if target == "vulkan":
+        source = sums.source(arch=ti.vulkan)
+        assert source.count("whole += shuffle_xor(") == source.count("other += shuffle_xor(") > 0
+        assert "part += shuffle_xor(" not in source
+
+
+@pytest.mark.parametrize("rows", [1, 33])
+@pytest.mark.parametrize("ends", ["", "break", "continue"])
+def test_as_many_parts_as_each_row_has(target: str, rows: int, ends: str) -> None:
+    """Blocks of a sparse matrix: where nothing is exchanged before the end, rows leave the outer loop when they like."""
+    random = np.random.default_rng(rows)
+    starts = np.concatenate([[0], np.cumsum(random.integers(0, 5, rows))]).astype(np.int32)
+    blocks = max(int(starts[-1]), 1)
+    a, x = random.integers(-9, 9, (blocks, 32)).astype(np.int32), np.arange(32, dtype=np.int32)
+    y, count = np.zeros(rows, np.int32), np.zeros(rows, np.int32)
+
+    @ti.kernel
+    def product(starts: Numbers, a: Blocks, x: Numbers, y: Numbers, count: Numbers):
+        for i in y:
+            total = i
+            for b in range(starts[i], starts[i + 1]):
+                if a[b, 0] > 5:
+                    count[i] += 1
+                    if ti.static(ends == "break"):
+                        break
+                    if ti.static(ends == "continue"):
+                        continue
+                for k in range(32):
+                    total += a[b, k] * x[k]
+            y[i] = total
+
+    product(starts, a, x, y, count)
+    expected, counted = np.arange(rows, dtype=np.int32), np.zeros(rows, np.int32)
+    for i in range(rows):
+        for b in range(starts[i], starts[i + 1]):
+            counted[i] += a[b, 0] > 5
+            if a[b, 0] > 5 and ends == "break":
+                break
+            if a[b, 0] <= 5 or not ends:
+                expected[i] += a[b] @ x
+    np.testing.assert_array_equal(y, expected)
+    np.testing.assert_array_equal(count, counted)
+    assert REMARK in product.source(starts, a, x, y, count, arch=ti.cuda)
 
 
 def test_elements_of_a_row_in_each_iteration(target: str) -> None:

@@ -47,7 +47,7 @@ def lanes_of(row: RangeFor, loop: RangeFor, outer: RangeFor | None, most: int) -
         is_own = any(p.indices and is_index_of(p.indices[-1], row) and _is_in_order(p) for p in elements)
         is_shared = is_own and not any(_is_in_column_of(pointer, row, loop) for pointer in elements)
         lanes = _lanes_of_rows(stretch.length, most) if is_shared else 0
-    elif any(_is_in_row_of(pointer, row, loop) for pointer in elements) and not any(
+    elif any(_is_in_row_of(pointer, row, loop, outer) for pointer in elements) and not any(
         _is_in_column_of(pointer, row, loop) for pointer in elements
     ):
         stretch = stretch_in(row, outer)
@@ -57,12 +57,17 @@ def lanes_of(row: RangeFor, loop: RangeFor, outer: RangeFor | None, most: int) -
     return lanes if _most_rows(loop) * lanes <= MAX_ITERATIONS else 0
 
 
-def _is_in_row_of(pointer: GlobalPtr, row: RangeFor, loop: RangeFor) -> bool:
-    """Return whether an element is in a row of its own of each iteration: neighbours are those of the next `row`."""
+def _is_in_row_of(pointer: GlobalPtr, row: RangeFor, loop: RangeFor, outer: RangeFor | None) -> bool:
+    """Return whether an element is in a row of its own of each iteration: neighbours are those of the next `row`.
+
+    It may also be in one of several such rows, between bounds of `outer` that are read.
+    """
     if not _is_in_order(pointer):
         return False
     before, last = pointer.indices[:-1], pointer.indices[-1:]
-    is_row = any(_counts(index, row, loop) for index in last) and any(_is_made_of(index, loop) for index in before)
+    own = [loop] if outer is None or not all(_is_read(b, loop) for b in (*outer.starts, *outer.ends)) else [loop, outer]
+    is_own = any(_is_made_of(index, around) for index in before for around in own)
+    is_row = is_own and any(_counts(index, row, loop) for index in last)
     return is_row or is_in_stretch(pointer, row, loop)
 
 

@@ -7,13 +7,15 @@
     }                                                }
                                                      acc += acc of lane ^ 8, ...
 
-All threads of a row run the outer loop, whose bounds are the same in all iterations. What it only adds to is joined
-behind it, once; and so is what its inner loops add to, if that is only added to such a variable, times a number.
+All threads of a row run the outer loop. What it only adds to is joined behind it, once; and so is what its inner loops
+add to, if that is only added to such a variable, times a number. Where threads have to exchange something in each
+iteration, the outer loop has the same bounds in all iterations of the parallel one, and no other end: threads of a
+warp that are in other rows take part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from ...ir.nodes import Block, Statement, walk
@@ -82,8 +84,7 @@ def loops_over_rows(task: Task) -> RowLoops:
         return RowLoops()
     before = outside[: outside.index(outermost[-1])] + outside[len(task.body) :]
     between = [statement for statement in before if statement not in loops]
-    is_right = all(map(_is_row, found.rows)) and all(map(_is_the_same_for_all, set(found.around.values())))
-    is_right = is_right and all(_has_own_elements(row, outer) for row, outer in found.around.items())
+    is_right = all(map(_is_row, found.rows)) and all(_has_own_elements(*pair) for pair in found.around.items())
     return found if is_right and may_be_for_one(between, users_in(task.body)) else RowLoops()
 
 
@@ -91,6 +92,20 @@ def _is_row(row: RangeFor) -> bool:
     """Return whether a loop has one axis, in steps of 1, and no author who unrolls it."""
     is_plain = len(row.starts) == 1 and is_const(row.steps[0], 1) and not row.unroll_count
     return is_plain and row.starts[0].type == i32
+
+
+def exchange_together(loops: RowLoops, joined: Joined, finding: Collection[RangeFor]) -> bool:
+    """Return whether all threads of a block come together to what they exchange in loops around rows.
+
+    finding: the rows that find extremes, which threads exchange in each iteration.
+    """
+    for outer in set(loops.around.values()):
+        rows = [row for row, around in loops.around.items() if around is outer]
+        late = joined_late(outer, {row: joined[row] for row in rows})
+        is_late = all(variable in late.joined or variable in late.parts for row in rows for variable in joined[row])
+        if not _is_the_same_for_all(outer) and (not is_late or any(row in finding for row in rows)):
+            return False
+    return True
 
 
 def _is_the_same_for_all(outer: RangeFor) -> bool:

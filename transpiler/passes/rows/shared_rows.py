@@ -80,7 +80,7 @@ from .first_lane import add_parts, must_be_apart, seen_by_all, users_in
 from .own_stores import joined_pairs, own_stores
 from .row_extremes import add_exchange, add_places, extremes, stores_of
 from .row_lengths import FEWEST, LANES, LANES_OF_UNKNOWN, MOST_LANES, lanes_of, stretch_in
-from .row_loops import Late, RowLoops, is_counted, joined_late, loops_over_rows
+from .row_loops import Late, RowLoops, exchange_together, is_counted, joined_late, loops_over_rows
 
 WORDS = {4: "four", 8: "eight"}
 FOUND = "the threads of a row compare what they have found (shared_rows)"
@@ -110,7 +110,7 @@ def _divide(kernel: Kernel, task: Task, most: int, context: PassContext) -> bool
     lanes = 0 if task.loop is None else min((lanes_of(r, task.loop, around.get(r), most) for r in rows), default=0)
     changes = _changes(task, rows, context) if lanes else None
     apart = None if changes is None else _apart(task, loops, changes)
-    if apart is None or changes is None or any(_joined(row, changes, context) is None for row in rows):
+    if apart is None or changes is None or not _may_join(loops, changes, context):
         return False
     assert task.loop is not None
     end, own, conditions = rows[0].ends[0], lanes, list[Condition](apart)
@@ -141,6 +141,12 @@ def _apart(task: Task, loops: RowLoops, changes: dict[Statement, Scatter]) -> li
     before = task.body.statements[: task.body.statements.index(loops.outermost[-1]) + 1]
     own, others = own_stores(task, loops.rows, changes), must_be_apart(*seen_by_all(before, users_in(task.body)))
     return None if own is None or others is None else joined_pairs(own, others)
+
+
+def _may_join(loops: RowLoops, changes: Collection[Statement], context: PassContext) -> bool:
+    """Return whether threads can join all that rows compute."""
+    joined = {row: found for row in loops.rows if (found := _joined(row, changes, context)) is not None}
+    return len(joined) == len(loops.rows) and exchange_together(loops, joined, [r for r in joined if extremes(r)])
 
 
 def _joined(row: RangeFor, changes: Collection[Statement], context: PassContext) -> dict[Alloca, str] | None:
