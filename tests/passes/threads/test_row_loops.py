@@ -153,7 +153,8 @@ def program(seed: int, of_columns: bool) -> tuple[str, int]:
     lines = ["s = ti.cast(i, ti.i32)", "t = 5"]
     for number in range(choose.randint(1, 4)):
         if choose.random() < 0.3:
-            lines.append(choose.choice(["s = s % 13", "t = t + a[i, 2] % 3", "t = 0", "s += t"]))
+            between = ["s = s % 13", "t = t + a[i, 2] % 3", "t = 0", "s += t"]
+            lines.append(choose.choice(between if of_columns else [*between, "d[i] += t", "d[i] -= s"]))
         lines.append(f"for j in range({first}, {choose.choice(['m', 'm - 1'])}):")
         value = choose.choice(["a[i, j]", "b[i, j] + j", "a[i, j] * s" if number else "j", "c[j] - a[i, j]"])
         lines += choose.choice([
@@ -162,7 +163,7 @@ def program(seed: int, of_columns: bool) -> tuple[str, int]:
             [f"    b[i, j] = {value} + t", "    s += 1" if "s" not in value else "    pass"],
             [f"    if a[i, j] > 4: b[i, j] = {value}", f"    t -= {value}"],
         ])  # fmt: skip
-    body = "\n".join("        " + line for line in [*lines, "d[i] = s + t"])
+    body = "\n".join("        " + line for line in [*lines, "d[i] += s + t"])
     if of_columns:
         body = body.replace("[i, j]", "[j, i]").replace("[i, 2]", "[2, i]")
     kind = "ti.types.ndarray(ti.i32, 2)" if choose.random() < 0.5 - 0.3 * of_columns else "ti.template()"
