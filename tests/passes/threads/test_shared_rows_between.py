@@ -96,6 +96,16 @@ def test_stores_between_rows(target: str, rows: int, in_place: bool) -> None:
     np.testing.assert_allclose(y[: starts[-1]], expected[: starts[-1]], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("at", [0, 5, 39])
+def test_what_is_stored_between_rows_may_be_in_the_row(target: str, at: int) -> None:
+    """Then a thread has the row alone, and loads the mean in place of an element."""
+    starts, x, y = np.array([0, 40], np.int32), np.arange(40, dtype=np.float32), np.zeros(40, np.float32)
+    expected = x - x.mean()
+    expected[at] = 0
+    normalize(x, starts, x[at : at + 1], y)
+    np.testing.assert_array_equal(y, expected)
+
+
 @pytest.mark.parametrize("length", [16, 33, 100])
 def test_branches_between_rows(target: str, length: int) -> None:
     """In a branch all threads assign variables, and one stores; and what is stored before the first row."""
