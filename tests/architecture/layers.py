@@ -39,6 +39,7 @@ transpiler/passes/checks
 transpiler/passes/sparse
 transpiler/passes/tiles
 transpiler/passes/threads
+transpiler/passes/rows
 transpiler/passes/control
 transpiler/passes/derivatives
 transpiler/passes/gathers

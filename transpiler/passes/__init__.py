@@ -81,6 +81,8 @@ from .drivers.rounded_halves import rounded_halves
 from .drivers.truth_indices import truth_indices
 from .drivers.wide_shifts import wide_shifts
 from .gathers.gather_adjoints import gather_adjoints
+from .rows.shared_columns import shared_columns
+from .rows.shared_rows import shared_rows
 from .sparse.activate_cells import activate_cells
 from .sparse.deactivate_cells import deactivate_cells
 from .sparse.sparse_arrays import sparse_arrays
@@ -117,8 +119,6 @@ from .threads.keep_elements import keep_elements
 from .threads.overlap_loads import overlap_loads
 from .threads.private_sums import private_sums
 from .threads.reduce_atomics import reduce_atomics
-from .threads.shared_columns import shared_columns
-from .threads.shared_rows import shared_rows
 from .threads.split_threads import split_threads
 from .threads.unroll_reductions import unroll_reductions
 from .threads.vector_atomics import vector_atomics

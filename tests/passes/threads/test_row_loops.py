@@ -125,16 +125,17 @@ def test_what_is_not_shared() -> None:
                     b[i, j] = b[i, j - 1] + 1.0
                 if ti.static(case == 1):  # stored by several
                     b[i, j // 2] = a[i, j]
-                if ti.static(case == 2):  # shorter than what GPUs store
-                    bits[i, j] = ti.u8(j)
+                if ti.static(case == 2):  # the elements of several threads
+                    bits[i, j % 3] = ti.u8(j)
                 if ti.static(case == 3):  # the sum so far
                     b[i, j] = s
                 if ti.static(case >= 4):
                     b[i, j] = a[i, j]
             if ti.static(case == 4):  # an element of another thread
                 s += b[i, 3]
-            if ti.static(case == 5):  # all threads would store it
+            if ti.static(case == 5):  # what one thread has stored, and all of them load
                 line[i] = s
+                s += line[i // 2]
             for j in range(1 if ti.static(case != 6) else 2, 255):
                 a[i, j] = b[i, j] * s  # case 6: the threads have other elements
             line[i] += s
@@ -152,7 +153,8 @@ def program(seed: int, of_columns: bool) -> tuple[str, int]:
     lines = ["s = ti.cast(i, ti.i32)", "t = 5"]
     for number in range(choose.randint(1, 4)):
         if choose.random() < 0.3:
-            lines.append(choose.choice(["s = s % 13", "t = t + a[i, 2] % 3", "t = 0", "s += t"]))
+            between = ["s = s % 13", "t = t + a[i, 2] % 3", "t = 0", "s += t"]
+            lines.append(choose.choice(between if of_columns else [*between, "d[i] += t", "d[i] -= s"]))
         lines.append(f"for j in range({first}, {choose.choice(['m', 'm - 1'])}):")
         value = choose.choice(["a[i, j]", "b[i, j] + j", "a[i, j] * s" if number else "j", "c[j] - a[i, j]"])
         lines += choose.choice([
@@ -161,7 +163,7 @@ def program(seed: int, of_columns: bool) -> tuple[str, int]:
             [f"    b[i, j] = {value} + t", "    s += 1" if "s" not in value else "    pass"],
             [f"    if a[i, j] > 4: b[i, j] = {value}", f"    t -= {value}"],
         ])  # fmt: skip
-    body = "\n".join("        " + line for line in [*lines, "d[i] = s + t"])
+    body = "\n".join("        " + line for line in [*lines, "d[i] += s + t"])
     if of_columns:
         body = body.replace("[i, j]", "[j, i]").replace("[i, 2]", "[2, i]")
     kind = "ti.types.ndarray(ti.i32, 2)" if choose.random() < 0.5 - 0.3 * of_columns else "ti.template()"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.transpiler.passes.threads import shared_columns
+from shadesmith.transpiler.passes.rows import shared_columns
 
 Plane, Floats = ti.types.ndarray(ti.f32, 2), ti.types.ndarray(ti.f32, 1)
 COMMENT = "(shared_columns)"

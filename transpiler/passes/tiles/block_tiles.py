@@ -132,9 +132,12 @@ def _enlarge(task: Task, context: PassContext) -> None:
             task.block_dim = default
 
 
-def may_synchronize(task: Task) -> bool:
-    """Return whether all threads of a block that have an iteration run all top-level statements of the task."""
-    if task.kind is not TaskKind.RANGE_FOR or task.reductions or task.block_sums:
+def may_synchronize(task: Task, *, reduces: bool = False) -> bool:
+    """Return whether all threads of a block that have an iteration run all top-level statements of the task.
+
+    reduces: its iterations may add to reductions, if they wait for threads of their subgroup alone.
+    """
+    if task.kind is not TaskKind.RANGE_FOR or (task.reductions and not reduces) or task.block_sums:
         return False
     excluded = (*RECORDS, Rand)
     statements = list(reachable(task.body))

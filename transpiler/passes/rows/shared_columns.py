@@ -63,8 +63,10 @@ from ..analysis.queries import (
 from ..context import PassContext
 from ..tasks.copies import put_in_place, split
 from ..tiles.tiled_loops import add_axis, new_shared, replace_indices
+from .accumulators import accumulators, start_with_zeros
 from .own_stores import own_stores
-from .shared_rows import accumulators, rows_of, start_with_zeros, stride, writes_what_is_read
+from .row_loops import rows_of
+from .shared_rows import stride, writes_what_is_read
 
 COLUMNS = 32
 """Of a block: those of a warp, which reads 128 bytes of a row of floats."""

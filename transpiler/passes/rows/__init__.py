@@ -1,0 +1,1 @@
+"""Threads that share the serial loops over rows and columns of arrays."""

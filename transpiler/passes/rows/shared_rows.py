@@ -1,0 +1,324 @@
+"""Lets several threads share a loop over a row of a matrix, where each would have one of its own.
+
+    for i {                                       for i, lane in (0 .. n, 0 .. 4) {
+        s = 0                                         s = 0
+        for k in starts[i] .. starts[i + 1] {         for k in starts[i] + lane .. starts[i + 1] step 4 {
+            s += values[k] * x[columns[k]]    ->          s += values[k] * x[columns[k]]
+        }                                             }
+                                                      s += s of lane ^ 2, s += s of lane ^ 1
+        y[i] = s                                      if lane == 0 { y[i] = s }
+    }                                             }
+
+A thread that walks a row of its own reads one element of each line of a cache at a time, and as many threads as a GPU
+runs evict the lines of each other: 2^21 rows of 27 entries took an H200 .27 ms, .17 with four threads a row, which read
+neighbours together. Rows whose bounds are read from memory, as those of a sparse matrix, get four threads each.
+
+Rows of arrays, `s += a[i, k]`, get as many as leave each four elements, up to a warp. Where only the launch knows their
+length, long rows get a warp, and others eight threads, which read 32 bytes of f32 together, what a GPU loads at once.
+A loop that also loads elements whose last index is one of the iteration's stays: there neighbouring threads read
+neighbours already.
+
+An iteration may have several such loops, one after another, and they may store to elements of their own in the row, as
+a softmax does (the greatest element, the sum, the quotients): a thread stores and loads the same elements in all of
+them. 8,192 rows of 1,024 floats took an H200 .344 ms, .034 with 32 threads a row. If a stored ndarray may overlap
+another one, a launch chooses a task in which a thread has a row of its own.
+
+Between the loops all threads compute the same; stores, atomic operations and sums of the parallel loop itself, as a
+loss, are for the first of them (`first_lane`). Those sums stay reductions: an addition to one number for each row would
+wait for the others where there are many rows, and a reduction costs no launch. Its grid-stride loop counts by whole
+blocks, so that all threads of a row come to an exchange together.
+
+A loop over rows may be inside of another serial loop, as for weights in groups that have a scale each (`row_loops`).
+
+A loop may also find where the least or greatest element is, bit by bit as a plain loop does (`row_extremes`).
+
+A loop over all elements that adds to one element a row, `s[i] += a[i, k]`, becomes one over the rows (`axis_sums`).
+
+A loop may also count into a histogram, or change elements of neighbours in a graph, where the order does not matter and
+nothing else in the iteration accesses the array (`scatters`). What `demote_atomics` has made plain is atomic again.
+
+Rows may be parts of one long array, `for k in range(i * 256, (i + 1) * 256): s += a[k]`, or `s += a[i * 256 + k]`. In
+the first, a thread counts from the start of the row, `for offset in lane .. 256 step 32: k = i * 256 + offset`, which
+comes nowhere near 2^31; the bounds of the row may, so they are compared first where they are not known to stay below.
+
+The order of a sum differs from Python's, so sums of floats need `fast_math`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from ...ir.builder import Builder
+from ...ir.nodes import Block, Remark, Statement, walk, walk_blocks
+from ...ir.statements import (
+    Alloca,
+    Array,
+    ArrayShape,
+    AtomicOp,
+    Const,
+    GlobalLoad,
+    GlobalStore,
+    If,
+    LocalLoad,
+    LocalStore,
+    LoopIndex,
+    RangeFor,
+)
+from ...ir.tasks import Apart, AtLeast, AtMost, Condition, Kernel, Length, Task
+from ...ir.threads import Barrier, Collective
+from ...ir.types import i32
+from ...options import MAX_ITERATIONS
+from ..analysis.aliasing import underlying_object, written_objects
+from ..analysis.queries import names_of
+from ..analysis.scatters import Scatter, scatters
+from ..analysis.stretches import Stretch, added_to, stretch_of
+from ..context import PassContext
+from ..tasks.copies import put_in_place, say_when, split
+from ..tiles.tiled_loops import add_axis, replace_indices
+from .accumulators import accumulators, start_with_zeros
+from .first_lane import add_parts, must_be_apart, seen_by_all, users_in
+from .own_stores import joined_pairs, own_stores
+from .row_extremes import add_exchange, add_places, extremes, stores_of
+from .row_lengths import FEWEST, LANES, LANES_OF_UNKNOWN, MOST_LANES, lanes_of, stretch_in
+from .row_loops import Late, RowLoops, exchange_together, is_counted, joined_late, loops_over_rows
+
+WORDS = {4: "four", 8: "eight"}
+FOUND = "the threads of a row compare what they have found (shared_rows)"
+
+
+def shared_rows(kernel: Kernel, context: PassContext) -> bool:
+    """Share such loops of GPUs among the threads of a subgroup."""
+    capabilities = context.capabilities
+    most = min(capabilities.subgroup_size or 0, MOST_LANES)
+    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or most < LANES:
+        return False
+    if "shuffle" not in capabilities.subgroup_features or context.options.deterministic:
+        return False
+    changed = False
+    for task in list(kernel.tasks):
+        changed |= _divide(kernel, task, most, context)
+    return changed
+
+
+def _divide(kernel: Kernel, task: Task, most: int, context: PassContext) -> bool:
+    """Give the rows of a task several threads each, if that is right and worth it; return whether it is.
+
+    A task whose rows have a length that only the launch knows becomes two, for long rows and for others.
+    """
+    loops = loops_over_rows(task)
+    rows, around = loops.rows, loops.around
+    lanes = 0 if task.loop is None else min((lanes_of(r, task.loop, around.get(r), most) for r in rows), default=0)
+    changes = _changes(task, rows, context) if lanes else None
+    apart = None if changes is None else _apart(task, loops, changes)
+    if apart is None or changes is None or not _may_join(loops, changes, context):
+        return False
+    assert task.loop is not None
+    end, own, conditions = rows[0].ends[0], lanes, list[Condition](apart)
+    is_known = all(map(is_counted, (*task.loop.starts, *task.loop.ends)))  # by the launch, which chooses
+    if apart and not is_known:
+        return False
+    is_unknown = lanes == LANES_OF_UNKNOWN < most and is_known
+    if is_unknown and isinstance(end, ArrayShape) and isinstance(end.array, Array):
+        conditions.insert(0, AtLeast((Length(end.axis, end.array),), most * FEWEST))
+        own = most
+    if conditions:
+        axes = tuple(map(Length, range(len(task.loop.starts))))
+        other = split(task, AtMost(axes, MAX_ITERATIONS // own), *conditions)  # all threads can be counted
+        say_when(task, other, conditions)
+        put_in_place(kernel, task, [task, other])
+        if not apart:
+            _share(other, lanes, context)
+    _share(task, own, context)
+    return True
+
+
+def _changes(task: Task, rows: list[RangeFor], context: PassContext) -> dict[Statement, Scatter] | None:
+    return scatters(task, rows, context.options.fast_math, context.capabilities.atomics)
+
+
+def _apart(task: Task, loops: RowLoops, changes: dict[Statement, Scatter]) -> list[Apart] | None:
+    """Return which ndarrays must be apart for threads to share rows; None if one loads what another one stores."""
+    before = task.body.statements[: task.body.statements.index(loops.outermost[-1]) + 1]
+    own, others = own_stores(task, loops.rows, changes), must_be_apart(*seen_by_all(before, users_in(task.body)))
+    return None if own is None or others is None else joined_pairs(own, others)
+
+
+def _may_join(loops: RowLoops, changes: Collection[Statement], context: PassContext) -> bool:
+    """Return whether threads can join all that rows compute."""
+    joined = {row: found for row in loops.rows if (found := _joined(row, changes, context)) is not None}
+    return len(joined) == len(loops.rows) and exchange_together(loops, joined, [r for r in joined if extremes(r)])
+
+
+def _joined(row: RangeFor, changes: Collection[Statement], context: PassContext) -> dict[Alloca, str] | None:
+    """Return the accumulators of a loop, which may also find extremes, and change elements in any order."""
+    return accumulators(row, context.options.fast_math, stores_of(extremes(row)).union(changes))
+
+
+def _share(task: Task, lanes: int, context: PassContext) -> None:
+    """Give each iteration of a task several threads."""
+    loops = loops_over_rows(task)
+    changes = _changes(task, loops.rows, context) or {}
+    _Sharing(task, loops, changes, lanes, context).run()
+
+
+class _Sharing:
+    """Gives each iteration of a task several threads.
+
+    Attributes:
+        joined: the accumulators of each row, with the operations that join those of the threads.
+        late: what is joined behind a serial loop around rows. found: what rows find.
+        stretches: the bounds of rows that are parts of long ones.
+    """
+
+    def __init__(
+        self, task: Task, loops: RowLoops, changes: dict[Statement, Scatter], lanes: int, context: PassContext
+    ) -> None:
+        loop, rows, self.explains = task.loop, loops.rows, context.options.why_comments
+        assert loop is not None
+        self.task, self.loops, self.lanes = task, loops, lanes
+        self.joined = {row: _joined(row, changes, context) or {} for row in rows}
+        self.late = {
+            outer: joined_late(outer, {row: self.joined[row] for row in rows if loops.around.get(row) is outer})
+            for outer in set(loops.around.values())
+        }
+        self.found = {row: extremes(row) for row in rows}
+        self.stretches = {row: stretch_of(row, loop) or stretch_in(row, loops.around.get(row)) for row in rows}
+        self.users = users_in(task.body)
+        for row in rows:
+            make_atomic(row.body, changes, self.explains)
+        add_axis(task, {}, lanes, "lane")
+        self.builder = Builder(Block(), loop.location)
+        self.lane = self.builder.add(LoopIndex(loop, len(loop.starts) - 1, type=i32, name=loop.names[-1]))
+
+    def run(self) -> None:
+        """Replace the body of the task."""
+        body, builder, first, outermost = self.task.body.statements, self.builder, self.loops.rows[0], []
+        if self.explains:
+            number = WORDS.get(self.lanes, self.lanes)
+            note = f"{number} threads share a row and read neighbours together (shared_rows)"
+            first.remarks = (Remark(note, "above", first.location), *first.remarks)
+        outermost = self.loops.outermost
+        last = body.index(outermost[-1])
+        self.add(body[: last + 1])
+        if body[last + 1 :]:
+            together = [outer for outer in outermost if self._joins(outer)]
+            joined = max((body.index(outer) + 1 for outer in together), default=0)  # all have come so far there
+            if writes_what_is_read(Block(body[last + 1 :]), Block(body[joined : last + 1])):
+                builder.add(Barrier("subgroup"))
+            builder.add(If(builder.op("eq", self.lane, builder.const(0)))).then.statements += body[last + 1 :]
+        self.task.body.statements = builder.block.statements
+
+    def _joins(self, outer: RangeFor) -> bool:
+        """Return whether all threads of a row certainly wait for each other behind a loop."""
+        return bool(self.late[outer].joined if outer in self.late else self.joined[outer] or self.found[outer])
+
+    def add(self, statements: list[Statement]) -> None:
+        """Add statements for all threads of a row."""
+        between: list[Statement] = []
+        for statement in statements:
+            if not isinstance(statement, RangeFor):
+                between.append(statement)
+                continue
+            add_parts(self.builder, between, self.lane, self.users)
+            between.clear()
+            self.builder.location = statement.location
+            if statement in self.late:
+                self._add_outer(statement, self.late[statement])
+            else:
+                self._add_row(statement)
+        add_parts(self.builder, between, self.lane, self.users)
+
+    def _add_outer(self, outer: RangeFor, late: Late) -> None:
+        """Add a loop that all threads of a row run, and what joins what they add to in it."""
+        builder = self.builder
+        start_with_zeros(builder, list(builder.block), late.joined, self.lane)
+        inside, outer.body.statements = outer.body.statements, []
+        builder.add(outer)
+        with builder.into(outer.body):
+            self.add(inside)
+        self._join(late.joined)
+
+    def _add_row(self, row: RangeFor) -> None:
+        """Add the loop over a row for one of its threads, and what joins the accumulators of all."""
+        builder, late = self.builder, self.late.get(self.loops.around[row]) if row in self.loops.around else None
+        joined = {v: op for v, op in self.joined[row].items() if not late or v not in {*late.joined, *late.parts}}
+        places = add_places(builder, row, self.found[row])
+        start_with_zeros(builder, list(builder.block), joined, self.lane)
+        stretch = self.stretches[row]
+        if stretch is None:
+            stride(builder, row, self.lane, self.lanes)
+        else:
+            _stride_from_start(builder, row, self.lane, self.lanes, stretch)
+        self._join(joined)
+        if places:
+            steps = add_exchange(builder, self.lanes, places)
+            if self.explains:
+                steps.remarks = (Remark(FOUND, "above", steps.location),)
+
+    def _join(self, joined: Mapping[Alloca, str]) -> None:
+        """Let all threads of a row join what they have."""
+        builder, distances = self.builder, [distance for distance in (16, 8, 4, 2, 1) if distance < self.lanes]
+        for variable, op in joined.items():
+            for distance in distances:
+                own = builder.add(LocalLoad(variable, type=variable.type))
+                other = builder.add(Collective("shuffle_xor", [own, builder.const(distance)], type=variable.type))
+                other.hint = "other"
+                builder.add(LocalStore(variable, builder.op(op, own, other)))
+
+
+def make_atomic(block: Block, changes: dict[Statement, Scatter], comments: bool) -> None:
+    """Replace loads, operations and stores by the atomic operations that they are where several threads change an
+    element."""
+    dropped = {statement for scatter in changes.values() for statement in scatter.plain}
+    for inner in walk_blocks(block):
+        statements = [statement for statement in inner if statement not in dropped]
+        for place, store in enumerate(statements):
+            if isinstance(store, GlobalStore) and store in changes:
+                scatter, others = changes[store], [r for r in store.remarks if "(demote_atomics)" not in r.template]
+                remark = Remark("atomic: the other threads of the row change it, too (shared_rows)")
+                atomic = AtomicOp(scatter.op, store.pointer, scatter.value, type=store.pointer.type)
+                atomic.location, atomic.remarks = store.location, (*others, *([remark] if comments else []))
+                statements[place] = atomic
+        inner.statements = statements
+
+
+def writes_what_is_read(after: Block, before: Block) -> bool:
+    """Return whether a thread may write what others, which are not as far, still have to read."""
+    read = {underlying_object(s.pointer) for s in walk(before) if isinstance(s, GlobalLoad)}
+    arrays = [array for array in read if isinstance(array, Array)]
+    written = written_objects(after)
+    may_alias = any(isinstance(array, Array) and array.may_alias for array in written)
+    return not read.isdisjoint(written) or (may_alias and any(array.may_alias for array in arrays))
+
+
+def stride(builder: Builder, row: RangeFor, lane: Statement, lanes: int) -> None:
+    """Add the loop over a row, of which each thread takes every `lanes`th element."""
+    start = row.starts[0]
+    row.steps = [builder.const(lanes)]
+    if isinstance(start, Const):
+        row.starts = [lane if start.value == 0 else builder.op("add", start, lane)]
+        builder.add(row)
+        return
+    is_any = builder.op("lt", start, row.ends[0])  # else the sum may wrap: a row from INT_MAX to 0 is empty
+    row.starts = [builder.op("add", start, lane)]
+    builder.add(If(is_any)).then.statements.append(row)
+
+
+def _stride_from_start(builder: Builder, row: RangeFor, lane: Statement, lanes: int, stretch: Stretch) -> None:
+    """Add the loop over a row, of which each thread takes every `lanes`th element, by offsets from the start."""
+    start, end = row.starts[0], row.ends[0]
+    if not isinstance(start, LoopIndex):
+        start.hint = start.hint or f"start_{names_of(row)[0]}"
+    guard = None if stretch.is_certain else builder.add(If(builder.op("lt", start, end)))
+    with builder.into(builder.block if guard is None else guard.then):
+        is_known = stretch.length is not None and not stretch.is_cut
+        length = builder.const(stretch.length or 0) if is_known else added_to(start, end)
+        length = length or builder.op("sub", end, start)
+        row.starts, row.ends, row.steps = [lane], [length], [builder.const(lanes)]
+        own = Builder(Block(), row.location)
+        index = own.op("add", start, own.add(LoopIndex(row, 0, type=i32, name="offset")))
+        index.name = names_of(row)[0]
+        replace_indices(row.body, row, {0: index})
+        row.body.statements[:0] = own.block.statements
+        row.names = ["offset"]
+        builder.add(row)
