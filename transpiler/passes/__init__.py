@@ -99,6 +99,7 @@ from .target.member_loads import member_loads
 from .target.normal_numbers import normal_numbers
 from .target.ranges import ranges
 from .target.reciprocals import reciprocals
+from .target.register_arrays import register_arrays
 from .target.short_angles import short_angles
 from .target.short_vectors import short_vectors
 from .target.step_addresses import step_addresses
@@ -222,6 +223,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     short_angles: ("sin", "cos"),
     exact_ends: (RangeFor,),
     unroll_loops: (RangeFor,),
+    register_arrays: (Tensor,),
     added_shifts: ("sar", "shr"),
     early_selections: (IfExp,),
     rejoined_threads: (Break,),
@@ -352,6 +354,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         exact_ends,  # after all passes that change loops
         truth_indices,  # after all passes that change addresses
         unroll_loops,  # likewise
+        register_arrays,  # likewise
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
         whole_atomics,  # likewise
         loads_in_flight,  # after all passes that change what an iteration loads

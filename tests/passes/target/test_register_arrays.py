@@ -1,0 +1,96 @@
+"""Pass `register_arrays`: loops that alone index a local array are unrolled on GPUs; results are the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+import shadesmith as ti
+
+N = 70
+
+
+@ti.kernel
+def mix(x: ti.types.ndarray(ti.u32, 1), y: ti.types.ndarray(ti.u32, 1)):
+    for i in x:
+        w = ti.Vector([ti.u32(0)] * 24)
+        for t in range(8):
+            w[t] = x[i] + t
+        for t in range(8, 24):
+            w[t] = w[t - 8] * 3 + (w[t - 1] >> 2)
+        total = ti.u32(0)
+        for t in range(24):
+            total = (total << 1) ^ w[23 - t]
+        y[i] = total
+
+
+def expected(x: np.ndarray) -> np.ndarray:
+    w = [x + np.uint32(t) for t in range(8)]
+    for t in range(8, 24):
+        w.append(w[t - 8] * np.uint32(3) + (w[t - 1] >> np.uint32(2)))
+    total = np.zeros_like(x)
+    for t in range(24):
+        total = (total << np.uint32(1)) ^ w[23 - t]
+    return total
+
+
+def test_values(target: str) -> None:
+    x = np.random.default_rng(0).integers(0, 1 << 32, N, dtype=np.uint32)
+    y = np.zeros_like(x)
+    mix(x, y)
+    assert np.array_equal(y, expected(x))
+
+
+def test_sources() -> None:
+    x = np.zeros(4, np.uint32)
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    assert mix.source(x, x, arch=ti.cuda).count("#pragma unroll\n") == 3
+    assert "unroll" not in mix.source(x, x, arch=ti.vulkan) and "unroll" not in mix.source(x, x, arch=ti.cpu)
+    ti.init(arch=ti.vulkan, log_level=ti.ERROR)
+    device = ti.Session.current().device
+    device.capabilities = replace(device.capabilities, leaves_known_counts=True)
+    assert mix.source(x, x).count("[[unroll]] for") == 3
+    y = np.zeros(4, np.uint32)
+    mix(x, y)
+    assert np.array_equal(y, expected(x))
+
+
+def test_what_stays(target: str) -> None:
+    """Arrays that something else indexes, long loops, loops that are left, and short arrays."""
+
+    @ti.kernel
+    def sort(x: ti.types.ndarray(ti.i32, 1), y: ti.types.ndarray(ti.i32, 1), n: ti.i32):
+        for i in y:
+            found = ti.Vector([0] * 16)
+            for t in range(16):
+                found[x[(i + t) % x.shape[0]] % 16] += 1
+            y[i] = found[i % 16]
+
+    @ti.kernel
+    def given(x: ti.types.ndarray(ti.i32, 1), y: ti.types.ndarray(ti.i32, 1), n: ti.i32):
+        for i in y:
+            found = ti.Vector([0] * 16)
+            for t in range(n):
+                found[t] = x[t] + i
+            y[i] = found[3]
+
+    @ti.kernel
+    def leaves(x: ti.types.ndarray(ti.i32, 1), y: ti.types.ndarray(ti.i32, 1), n: ti.i32):
+        for i in y:
+            found = ti.Vector([0] * 16)
+            for t in range(16):
+                if x[t] > n:
+                    break
+                found[t] = i
+            y[i] = found[5]
+
+    x, y = np.arange(16, dtype=np.int32), np.zeros(20, np.int32)
+    sort(x, y, 4)
+    assert (y == 1).all()
+    given(x, y, 5)
+    assert np.array_equal(y, 3 + np.arange(20))
+    leaves(x, y, 4)
+    assert (y == 0).all()
+    for kernel in (sort, given, leaves):
+        assert "#pragma unroll\n" not in kernel.source(x, y, 4, arch=ti.cuda)
