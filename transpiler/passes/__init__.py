@@ -84,6 +84,7 @@ from .sparse.deactivate_cells import deactivate_cells
 from .sparse.sparse_arrays import sparse_arrays
 from .sparse.struct_for import struct_for
 from .target.blocks_in_order import blocks_in_order
+from .target.extremes import extremes
 from .target.hoist_addresses import hoist_addresses
 from .target.inverse_roots import inverse_roots
 from .target.legalize import legalize
@@ -210,6 +211,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     split_vectors: (MatrixElement,),
     lowest_bits: ("bit_and", "mod", "plain_mod", "raw_mod"),
     minima: ("neg",),
+    extremes: ("min", "max"),
     wide_shifts: ("shl", "mul"),
     inverse_roots: ("div",),
     reciprocals: ("div",),
@@ -337,6 +339,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         addresses,  # shares and moves what `lower_access` has added; not `simplify`, which would undo `expand_vectors`
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
+        extremes,  # likewise
         lowest_bits,  # likewise
         wide_shifts,  # after all passes that know what a shift or a product is
         added_shifts,  # likewise
