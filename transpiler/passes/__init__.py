@@ -72,6 +72,7 @@ from .derivatives.reverse_mode import reverse_mode
 from .drivers.added_shifts import added_shifts
 from .drivers.early_terms import early_terms
 from .drivers.exact_ends import exact_ends
+from .drivers.lane_terms import lane_terms
 from .drivers.lowest_bits import lowest_bits
 from .drivers.minima import minima
 from .drivers.rejoined_threads import rejoined_threads
@@ -206,6 +207,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     step_addresses: (RangeFor,),
     lane_whiles: (While,),
     short_vectors: (RangeFor,),
+    lane_terms: (RangeFor,),
     operand_order: (Tensor,),
     expand_vectors: (Tensor,),
     split_vectors: (MatrixElement,),
@@ -334,6 +336,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         short_vectors,  # after both, whose loops load neighbours
         masked_terms,  # after `short_vectors`, which counts the operations of these loops
         early_terms,  # after the last cleanup, which would put what is used once where it is used; it knows indices
+        lane_terms,  # after `early_terms`, which leaves it other branches
         step_addresses,  # after all passes that know what an index is; before `wrapping`: it adds sums
         lower_access,  # after all passes that know what an index is; before `wrapping`: it adds sums
         addresses,  # shares and moves what `lower_access` has added; not `simplify`, which would undo `expand_vectors`
