@@ -97,6 +97,7 @@ from .target.normal_numbers import normal_numbers
 from .target.ranges import ranges
 from .target.reciprocals import reciprocals
 from .target.short_angles import short_angles
+from .target.short_extremes import short_extremes
 from .target.short_vectors import short_vectors
 from .target.step_addresses import step_addresses
 from .target.unroll_loops import unroll_loops
@@ -207,6 +208,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     step_addresses: (RangeFor,),
     lane_whiles: (While,),
     short_vectors: (RangeFor,),
+    short_extremes: ("gt", "lt"),
     lane_terms: (RangeFor,),
     operand_order: (Tensor,),
     expand_vectors: (Tensor,),
@@ -334,6 +336,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         lane_loops,  # after `vector_lanes`, for the loops that it leaves
         lane_whiles,  # after `vector_lanes`, likewise
         short_vectors,  # after both, whose loops load neighbours
+        short_extremes,  # after these, which leave loops with branches: it only makes such a loop faster
         masked_terms,  # after `short_vectors`, which counts the operations of these loops
         early_terms,  # after the last cleanup, which would put what is used once where it is used; it knows indices
         lane_terms,  # after `early_terms`, which leaves it other branches
