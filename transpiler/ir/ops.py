@@ -408,6 +408,10 @@ OPS: dict[str, Op] = {
             host="min({}, {})", takes_many=True),
         Op("max", 2, _promoted, np.fmax, commutative=True, on_u1="logical_or", atomic="max",
             host="max({}, {})", takes_many=True),
+        Op("at_most", 2, _real, np.fmin),
+        Op("at_least", 2, _real, np.fmax),
+        Op("running_min", 2, _real, np.fmin),
+        Op("running_max", 2, _real, np.fmax),
         Op("atan2", 2, _angle, np.arctan2),
         Op("bit_and", 2, _integral, lambda a, b: a & b, "&", commutative=True, on_u1="logical_and", atomic="and",
             host="({} & {})"),
@@ -489,7 +493,12 @@ OPS: dict[str, Op] = {
 `short_sin` and `short_cos` are `sin` and `cos` of an f32, coarser for large angles (`passes/target/short_angles.py`).
 `normal_rsqrt`, `normal_sqrt` and `normal_reciprocal` are `rsqrt`, `sqrt` and `1 / x` of an f32 that is no subnormal
 number, or counts as 0 if it is (`passes/target/normal_numbers.py`).
+`at_most`, `at_least`, `running_min` and `running_max` are those of `EXTREMES`.
 """
+
+EXTREMES: dict[str, str] = {"at_most": "min", "at_least": "max", "running_min": "min", "running_max": "max"}
+"""`min` and `max` of floats in C whose second operand is no NaN, or whose first one is that of earlier iterations
+(`passes/target/extremes.py`); and what they are elsewhere."""
 
 WRAPPING: dict[str, str] = {name: f"wrapping_{name}" for name in ("add", "sub", "mul", "neg")}
 """Operations of integers that wrap, and the same for languages in which signed overflow is undefined."""

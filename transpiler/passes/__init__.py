@@ -74,6 +74,7 @@ from .derivatives.reverse_mode import reverse_mode
 from .drivers.added_shifts import added_shifts
 from .drivers.early_terms import early_terms
 from .drivers.exact_ends import exact_ends
+from .drivers.lane_terms import lane_terms
 from .drivers.lowest_bits import lowest_bits
 from .drivers.minima import minima
 from .drivers.rejoined_threads import rejoined_threads
@@ -89,6 +90,7 @@ from .sparse.sparse_arrays import sparse_arrays
 from .sparse.struct_for import struct_for
 from .target.blocks_in_order import blocks_in_order
 from .target.constant_divisors import constant_divisors
+from .target.extremes import extremes
 from .target.hoist_addresses import hoist_addresses
 from .target.inverse_roots import inverse_roots
 from .target.legalize import legalize
@@ -101,6 +103,7 @@ from .target.ranges import ranges
 from .target.reciprocals import reciprocals
 from .target.register_arrays import register_arrays
 from .target.short_angles import short_angles
+from .target.short_extremes import short_extremes
 from .target.short_vectors import short_vectors
 from .target.step_addresses import step_addresses
 from .target.unroll_loops import unroll_loops
@@ -210,11 +213,14 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     step_addresses: (RangeFor,),
     lane_whiles: (While,),
     short_vectors: (RangeFor,),
+    short_extremes: ("gt", "lt"),
+    lane_terms: (RangeFor,),
     operand_order: (Tensor,),
     expand_vectors: (Tensor,),
     split_vectors: (MatrixElement,),
     lowest_bits: ("bit_and", "mod", "plain_mod", "raw_mod"),
     minima: ("neg",),
+    extremes: ("min", "max"),
     wide_shifts: ("shl", "mul"),
     inverse_roots: ("div",),
     reciprocals: ("div",),
@@ -338,14 +344,17 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         lane_loops,  # after `vector_lanes`, for the loops that it leaves
         lane_whiles,  # after `vector_lanes`, likewise
         short_vectors,  # after both, whose loops load neighbours
+        short_extremes,  # after these, which leave loops with branches: it only makes such a loop faster
         masked_terms,  # after `short_vectors`, which counts the operations of these loops
         early_terms,  # after the last cleanup, which would put what is used once where it is used; it knows indices
         constant_divisors,  # after the last cleanup, which would compute the reciprocals
+        lane_terms,  # after `early_terms`, which leaves it other branches
         step_addresses,  # after all passes that know what an index is; before `wrapping`: it adds sums
         lower_access,  # after all passes that know what an index is; before `wrapping`: it adds sums
         addresses,  # shares and moves what `lower_access` has added; not `simplify`, which would undo `expand_vectors`
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
+        extremes,  # likewise
         lowest_bits,  # likewise
         wide_shifts,  # after all passes that know what a shift or a product is
         added_shifts,  # likewise

@@ -23,19 +23,59 @@ static inline int max_i32(int a, int b) {
 
 // The lesser of two, a number if one is NaN. Compilers vectorize it, while `fminf` is a call.
 static inline float min_f32(float a, float b) {
-    return a < b || b != b ? a : b;
+    float least = a < b ? a : b;  // `b` if one is NaN
+    return b != b ? a : least;
 }
 
 static inline double min_f64(double a, double b) {
-    return a < b || b != b ? a : b;
+    double least = a < b ? a : b;  // `b` if one is NaN
+    return b != b ? a : least;
 }
 
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
 static inline float max_f32(float a, float b) {
-    return a > b || b != b ? a : b;
+    float greatest = a > b ? a : b;  // `b` if one is NaN
+    return b != b ? a : greatest;
 }
 
 static inline double max_f64(double a, double b) {
+    double greatest = a > b ? a : b;  // `b` if one is NaN
+    return b != b ? a : greatest;
+}
+
+// The lesser of two of which `b` is a number, the number if `a` is NaN.
+static inline float at_most_f32(float a, float b) {
+    return a < b ? a : b;
+}
+
+static inline double at_most_f64(double a, double b) {
+    return a < b ? a : b;
+}
+
+// The greater of two of which `b` is a number, the number if `a` is NaN.
+static inline float at_least_f32(float a, float b) {
+    return a > b ? a : b;
+}
+
+static inline double at_least_f64(double a, double b) {
+    return a > b ? a : b;
+}
+
+// The lesser of two, a number if one is NaN. Mostly `a`, that of earlier iterations: a jump.
+static inline float running_min_f32(float a, float b) {
+    return a < b || b != b ? a : b;
+}
+
+static inline double running_min_f64(double a, double b) {
+    return a < b || b != b ? a : b;
+}
+
+// The greater of two, a number if one is NaN. Mostly `a`, that of earlier iterations: a jump.
+static inline float running_max_f32(float a, float b) {
+    return a > b || b != b ? a : b;
+}
+
+static inline double running_max_f64(double a, double b) {
     return a > b || b != b ? a : b;
 }
 

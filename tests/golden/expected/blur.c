@@ -1,10 +1,13 @@
-// shadesmith 0.1.0, c abf08b7d, blur.py:4:
+// shadesmith 0.1.0, c 449176f5, blur.py:4:
 // blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak:
 //     ndarray[f32, 1, strided])
 #include <stdbool.h>
 
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
-static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; }
+static inline float max_f32(float a, float b) {
+    float greatest = a > b ? a : b;  // `b` if one is NaN
+    return b != b ? a : greatest;
+}
 
 static inline int f32_bits_to_i32(float x) {
     union { float number; int bits; } both = {x};

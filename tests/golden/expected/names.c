@@ -1,9 +1,12 @@
-// shadesmith 0.1.0, c d01d3fa7, names.py:5:
+// shadesmith 0.1.0, c bf1ba33f, names.py:5:
 // names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32)
 #include <math.h>
 
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
-static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; }
+static inline float max_f32(float a, float b) {
+    float greatest = a > b ? a : b;  // `b` if one is NaN
+    return b != b ? a : greatest;
+}
 
 typedef struct { float x, y, z; } vec3;
 

@@ -1,10 +1,13 @@
-// shadesmith 0.1.0, c 4e57f591, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, c fa41ffbd, orbit.py:37: orbit(dt: f32)
 #include <math.h>
 
 enum { bodies_n0 = 512 };  // bodies.shape[0]
 
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
-static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; }
+static inline float max_f32(float a, float b) {
+    float greatest = a > b ? a : b;  // `b` if one is NaN
+    return b != b ? a : greatest;
+}
 
 typedef struct { float x, y, z; } vec3;
 

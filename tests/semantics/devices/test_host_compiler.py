@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import shadesmith as ti
 from shadesmith.runtime.devices.host import compiler_process as c_process
 from shadesmith.runtime.devices.host.compiler import HostCompiler, find_compiler, load_library
 from shadesmith.transpiler.backend.module.interface import SourceFile
@@ -136,3 +137,24 @@ def test_the_compiler_leaves_no_zombie(tmp_path):
     failure(fake_compiler(tmp_path, "exit 1"))
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+
+
+def test_a_function_with_matrices_is_inlined() -> None:
+    """gcc keeps a function with more than 256 bytes of variables by default, and makes no vectors of the loop around."""
+    compiler = find_compiler()
+    if not compiler.gcc:
+        pytest.skip("needs gcc")
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x = ti.Matrix.field(4, 4, ti.f32, 1000)
+
+    @ti.kernel
+    def products(t: ti.f32):
+        for i in x:
+            a = ti.Matrix([[1, 0, t, 0], [0, 1, 0, t], [0, 0, 1, 0], [0, 0, 0, 1]], ti.f32)
+            b = a @ x[i] @ a.transpose()
+            x[i] = b @ a @ (b + t * ti.Matrix.identity(ti.f32, 4))
+
+    file = SourceFile("products.c", products.source(1.0, arch=ti.cpu))
+    by_default = HostCompiler(compiler.command, True, ("--param=large-stack-frame=256",))
+    found = [b"task" in each.compile(file, True, True)[0] for each in (by_default, compiler)]
+    assert found == [True, False]

@@ -145,6 +145,8 @@ def mistakes(library: ctypes.CDLL, name: str, scalar: Scalar) -> list[tuple[obje
     if name in PLAIN:
         defined = (operands[0] >= 0) & (operands[1] > 0)
         operands = [operand[defined] for operand in operands]
+    elif name in ("at_most", "at_least"):
+        operands = [operand[~np.isnan(operands[1])] for operand in operands]
     elif name == "near_mod":  # from -b to 2 * b - 1
         dividend, divisor = (operand.astype(object) for operand in operands)
         defined = ((divisor > 0) & (dividend >= -divisor) & (dividend < 2 * divisor)).astype(bool)

@@ -44,7 +44,8 @@ INFIX = {
     "plain_div": "over", "mod": "mod", "raw_mod": "mod", "plain_mod": "mod", "near_mod": "mod",
     "pow": "to", "lt": "less", "le": "most",
     "gt": "greater", "ge": "least", "eq": "is", "ne": "not", "logical_and": "and", "logical_or": "or",
-    "bit_and": "and", "bit_or": "or", "bit_xor": "xor", "min": "min", "max": "max", "dot": "dot", "cross": "cross",
+    "bit_and": "and", "bit_or": "or", "bit_xor": "xor", "min": "min", "max": "max", "at_most": "min", "at_least": "max",
+    "running_min": "min", "running_max": "max", "dot": "dot", "cross": "cross",
     "matmul": "times", "outer_product": "outer",
 }  # fmt: skip
 """The word between the names of two operands."""
@@ -53,7 +54,8 @@ RESULTS = {
     "div": "ratio", "raw_div": "ratio", "floordiv": "quotient", "plain_div": "quotient",
     "mod": "remainder", "raw_mod": "remainder", "plain_mod": "remainder", "near_mod": "remainder",
     "pow": "power", "neg": "negative",
-    "min": "least", "max": "greatest", "select": "chosen",
+    "min": "least", "max": "greatest", "at_most": "least", "at_least": "greatest", "running_min": "least",
+    "running_max": "greatest", "select": "chosen",
     "normal_reciprocal": "reciprocal", "lt": "is_less", "le": "is_at_most",
     "gt": "is_greater", "ge": "is_at_least", "eq": "is_equal", "ne": "differs", "logical_and": "both",
     "logical_or": "either", "logical_not": "fails", "bit_and": "masked", "bit_or": "bits", "bit_xor": "bits",

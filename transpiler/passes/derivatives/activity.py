@@ -14,6 +14,7 @@ from dataclasses import field
 
 from ...errors import SourceLocation
 from ...ir.nodes import Block, Statement, blocks, operands, walk
+from ...ir.ops import EXTREMES
 from ...ir.statements import (
     Alloca,
     Array,
@@ -150,7 +151,7 @@ def values_from_outside(statement: Statement) -> list[Statement]:
 
 Source = Array | None
 """An array; None stands for all that have a gradient."""
-KINKS = ("abs", "min", "max", "mod", "raw_mod")
+KINKS = ("abs", "min", "max", *EXTREMES, "mod", "raw_mod")
 """Operations whose derivative jumps; so does that of `ZERO`, or the operation itself."""
 
 

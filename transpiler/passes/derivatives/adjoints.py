@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...ir.ops import OPS
+from ...ir.ops import EXTREMES, OPS
 from .algebra import Value, tensor, where
 
 Rule = Callable[..., Sequence["Value | None"]]
@@ -113,6 +113,7 @@ ADJOINTS: dict[str, Rule] = {
     "pow": _power,
     "min": _least,
     "max": _greatest,
+    **{name: _least if general == "min" else _greatest for name, general in EXTREMES.items()},
     "atan2": _angle,
     "neg": lambda g, y, a: (-g,),
     "abs": lambda g, y, a: (g * a.apply("sign"),),

@@ -62,7 +62,7 @@ def early_terms(kernel: Kernel, context: PassContext) -> bool:
                 if _in_loop(loop, remark):
                     changed = True
                     if capabilities.blocks_as_loops:
-                        _name_end(around, loop)
+                        name_end(around, loop)
     return changed
 
 
@@ -75,7 +75,7 @@ def _in_loop(loop: RangeFor, remark: Remark | None) -> bool:
     return changed
 
 
-def _name_end(block: Block, loop: RangeFor) -> None:
+def name_end(block: Block, loop: RangeFor) -> None:
     """Load the end of a loop once: gcc 12 makes vectors of a loop with a branch only if its end is no member."""
     if len(loop.ends) > 1 or not isinstance(loop.ends[0], (ArgLoad, ArrayShape)):
         return
@@ -92,7 +92,7 @@ def _leaves_one_out(branch: If, loop: RangeFor) -> bool:
     condition = branch.condition
     if not isinstance(condition, Operation) or branch.otherwise is not None:
         return False
-    if condition.op != ("eq" if _continues(branch) else "ne"):
+    if condition.op != ("eq" if continues(branch) else "ne"):
         return False
     if any(operand.type != i32 for operand in condition.operands):
         return False
@@ -104,7 +104,7 @@ def _leaves_one_out(branch: If, loop: RangeFor) -> bool:
     return all(s.op in ("add", "sub") for s in own if isinstance(s, Operation))
 
 
-def _continues(branch: If) -> bool:
+def continues(branch: If) -> bool:
     """Return whether a branch does nothing else than to end the iteration: `if i == j: continue`."""
     return len(branch.then.statements) == 1 and isinstance(branch.then.statements[0], Continue)
 
@@ -113,13 +113,13 @@ def _compute_early(block: Block, branch: If, remark: Remark | None) -> bool:
     """Move what the other iterations compute before a branch, if the rest only stores to variables."""
     position = block.statements.index(branch)
     before, behind = block.statements[:position], block.statements[position + 1 :]
-    moved, rest = _divided(behind if _continues(branch) else branch.then.statements)
+    moved, rest = divided(behind if continues(branch) else branch.then.statements)
     only_stores = all(isinstance(s, (LocalLoad, LocalStore)) or s.EFFECT == Effect.NONE for s in rest)
     is_added = all(isinstance(s.pointer, Alloca) for s in rest if isinstance(s, LocalStore))
     if not only_stores or not is_added or sum(isinstance(s, Operation) for s in moved) < FEWEST:
         return False
     _name_terms(moved, rest, remark)
-    if _continues(branch):
+    if continues(branch):
         block.statements = [*before, *moved, branch, *rest]
     else:
         block.statements = [*before, *moved, branch, *behind]
@@ -127,12 +127,12 @@ def _compute_early(block: Block, branch: If, remark: Remark | None) -> bool:
     return True
 
 
-def _divided(statements: list[Statement]) -> tuple[list[Statement], list[Statement]]:
+def divided(statements: list[Statement]) -> tuple[list[Statement], list[Statement]]:
     """Return the statements that may be computed where the branch is not taken, and the others."""
     moved: list[Statement] = []
     rest = dict.fromkeys(statements)
     for statement in statements:
-        if _may_be_early(statement) and not any(operand in rest for operand in operands(statement)):
+        if may_be_early(statement) and not any(operand in rest for operand in operands(statement)):
             moved.append(statement)
             del rest[statement]
     return moved, list(rest)
@@ -148,7 +148,7 @@ def _name_terms(moved: list[Statement], rest: list[Statement], remark: Remark | 
         next(iter(used)).remarks = (remark,)
 
 
-def _may_be_early(statement: Statement) -> bool:
+def may_be_early(statement: Statement) -> bool:
     """Return whether a statement may be computed where the branch is not taken."""
     if isinstance(statement, GlobalLoad):
         pointer = base_pointer(statement.pointer)

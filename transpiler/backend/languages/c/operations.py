@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....ir.ops import EXTREMES
 from ....ir.types import Scalar
 from ..c_family import tables
 from ..common.syntax_forms import Syntax, call
@@ -9,6 +10,6 @@ from ..common.syntax_forms import Syntax, call
 
 def operation(op: str, type: Scalar) -> Syntax:
     """Return the syntax of `op` on scalars of `type` (of the values, for `select`)."""
-    if op in ("min", "max") and type.name in ("f32", "f64"):
+    if (op in ("min", "max") or op in EXTREMES) and type.name in ("f32", "f64"):
         return call(f"{op}_{type}", 2, f"{op}_{type}")
     return tables.operation(op, type)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ....ir.ops import MATH_H
+from ....ir.ops import EXTREMES, MATH_H
 from ....ir.types import Scalar, f32, i32
 from ..common.syntax_forms import (
     ADD,
@@ -70,6 +70,7 @@ FLOATS: dict[str, Syntax] = {
     "pow": call("pow$f", 2),
     "min": call("fmin$f", 2),
     "max": call("fmax$f", 2),
+    **{name: call(f"f{general}$f", 2) for name, general in EXTREMES.items()},
     "atan2": call("atan2$f", 2),
     "abs": call("fabs$f"),
     "sign": call("sign_$t"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ....ir.ops import MATH_H, OPS
+from ....ir.ops import EXTREMES, MATH_H, OPS
 from ....ir.types import Scalar, f32, i32
 from ..c_family.tables import ANY as ANY_C
 from ..c_family.tables import BOOLEANS, COMPARISONS
@@ -74,6 +74,7 @@ FLOATS: dict[str, Syntax] = {
     "pow": call("pow_$t", 2),
     "min": call("min", 2),
     "max": call("max", 2),
+    **{name: call(general, 2) for name, general in EXTREMES.items()},
     "atan2": call("atan", 2),
     "round": call("roundEven"),
     "rsqrt": call("inversesqrt"),
@@ -100,6 +101,7 @@ COARSE: dict[str, dict[str, Syntax]] = {
         "normal_reciprocal": custom("div_f32(1.0, {0})", PRIMARY, ASSIGN),
         **{name: call(f"exact_{name}_f32") for name in ("abs", "sign")},
         **{name: call(f"exact_{name}_f32", 2) for name in ("min", "max", "atan2")},
+        **{name: call(f"exact_{general}_f32", 2) for name, general in EXTREMES.items()},
         "asin": call("exact_asin_f32"),
         **{name: call("div_f32", 2) for name in ("div", "raw_div")},
         "floordiv": call("floor_div_f32", 2),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....ir.ops import MATH_H
+from ....ir.ops import EXTREMES, MATH_H
 from ....ir.types import Scalar, Tensor, Type, element_of, u32, with_element
 from ..common.syntax_forms import ASSIGN, PRIMARY, Syntax, call, custom, infix, prefix, same, with_operands
 from ..common.tensors import tensor_name
@@ -22,7 +22,7 @@ RELATIONS = {
 
 VECTOR_FLOAT = frozenset({
     "abs", "sign", "round", "rsqrt", "normal_rsqrt", "normal_sqrt", "short_sin", "short_cos", "min", "max", "mod",
-    "atan2", *MATH_H,
+    "atan2", *EXTREMES, *MATH_H,
 })  # fmt: skip
 LINEAR = {"dot": ("dot", 2), "cross": ("cross", 2), "norm": ("length", 1), "normalized": ("normalize", 1)}
 WIDE = frozenset({"i32", "u32", "i64", "u64"})
