@@ -498,7 +498,7 @@ number, or counts as 0 if it is (`passes/target/normal_numbers.py`).
 
 EXTREMES: dict[str, str] = {"at_most": "min", "at_least": "max", "running_min": "min", "running_max": "max"}
 """`min` and `max` of floats in C whose second operand is no NaN, or whose first one is that of earlier iterations
-(`passes/target/extremes.py`); and what they are elsewhere."""
+(`passes/drivers/extremes.py`); and what they are elsewhere."""
 
 WRAPPING: dict[str, str] = {name: f"wrapping_{name}" for name in ("add", "sub", "mul", "neg")}
 """Operations of integers that wrap, and the same for languages in which signed overflow is undefined."""

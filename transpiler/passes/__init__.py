@@ -74,11 +74,13 @@ from .derivatives.reverse_mode import reverse_mode
 from .drivers.added_shifts import added_shifts
 from .drivers.early_terms import early_terms
 from .drivers.exact_ends import exact_ends
+from .drivers.extremes import extremes
 from .drivers.lane_terms import lane_terms
 from .drivers.lowest_bits import lowest_bits
 from .drivers.minima import minima
 from .drivers.rejoined_threads import rejoined_threads
 from .drivers.rounded_halves import rounded_halves
+from .drivers.short_extremes import short_extremes
 from .drivers.truth_indices import truth_indices
 from .drivers.wide_shifts import wide_shifts
 from .gathers.gather_adjoints import gather_adjoints
@@ -90,7 +92,6 @@ from .sparse.sparse_arrays import sparse_arrays
 from .sparse.struct_for import struct_for
 from .target.blocks_in_order import blocks_in_order
 from .target.constant_divisors import constant_divisors
-from .target.extremes import extremes
 from .target.hoist_addresses import hoist_addresses
 from .target.inverse_roots import inverse_roots
 from .target.legalize import legalize
@@ -103,7 +104,6 @@ from .target.ranges import ranges
 from .target.reciprocals import reciprocals
 from .target.register_arrays import register_arrays
 from .target.short_angles import short_angles
-from .target.short_extremes import short_extremes
 from .target.short_vectors import short_vectors
 from .target.step_addresses import step_addresses
 from .target.unroll_loops import unroll_loops
