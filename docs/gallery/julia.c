@@ -1,13 +1,19 @@
-// shadesmith 0.1.0, c bb79b50d, julia.py:14: paint(image: ndarray[f32[3], 2])
+// shadesmith 0.1.0, c 7f1b5e08, julia.py:14: paint(image: ndarray[f32[3], 2])
 #include <math.h>
 
 enum { N = 320 };  // captured
 
 // The lesser of two, a number if one is NaN. Compilers vectorize it, while `fminf` is a call.
-static inline float min_f32(float a, float b) { return a < b || b != b ? a : b; }
+static inline float min_f32(float a, float b) {
+    float least = a < b ? a : b;  // `b` if one is NaN
+    return b != b ? a : least;
+}
 
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
-static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; }
+static inline float max_f32(float a, float b) {
+    float greatest = a > b ? a : b;  // `b` if one is NaN
+    return b != b ? a : greatest;
+}
 
 typedef struct { float x, y; } vec2;
 typedef struct { float x, y, z; } vec3;
@@ -16,12 +22,12 @@ static inline vec2 vec2_add(vec2 a, vec2 b) { return (vec2){a.x + b.x, a.y + b.y
 static inline vec3 vec3_add(vec3 a, vec3 b) { return (vec3){a.x + b.x, a.y + b.y, a.z + b.z}; }
 static inline float vec2_dot(vec2 a, vec2 b) { return a.x * b.x + a.y * b.y; }
 
-static inline vec3 vec3_max_sv(float a, vec3 b) {
-    return (vec3){max_f32(a, b.x), max_f32(a, b.y), max_f32(a, b.z)};
+static inline vec3 vec3_max_vs(vec3 a, float b) {
+    return (vec3){max_f32(a.x, b), max_f32(a.y, b), max_f32(a.z, b)};
 }
 
-static inline vec3 vec3_min_sv(float a, vec3 b) {
-    return (vec3){min_f32(a, b.x), min_f32(a, b.y), min_f32(a, b.z)};
+static inline vec3 vec3_min_vs(vec3 a, float b) {
+    return (vec3){min_f32(a.x, b), min_f32(a.y, b), min_f32(a.z, b)};
 }
 
 static inline vec3 vec3_mul_sv(float a, vec3 b) { return (vec3){a * b.x, a * b.y, a * b.z}; }
@@ -66,8 +72,8 @@ static inline void task(const struct Args args, int i, int j) {
             // julia.py:24  colour += 0.25 * ti.math.clamp(vec3(1.6 * t * t, 1.3 * t, 0.9 *
             //     ti.sqrt(t) * (1.5 - t)), 0.0, 1.0)
             colour = vec3_add(colour,
-                vec3_mul_sv(0.25f, vec3_min_sv(1.0f,
-                vec3_max_sv(0.0f, (vec3){1.6f * t * t, 1.3f * t, 0.9f * sqrtf(t) * (1.5f - t)}))));
+                vec3_mul_sv(0.25f, vec3_min_vs(vec3_max_vs((vec3){1.6f * t * t, 1.3f * t,
+                0.9f * sqrtf(t) * (1.5f - t)}, 0.0f), 1.0f)));
         }
     }
     image(i, j) = colour;  // :25

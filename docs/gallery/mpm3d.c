@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c bba9cef0, mpm3d.py:37: scatter()
+// shadesmith 0.1.0, c e983a22f, mpm3d.py:37: scatter()
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,7 +10,10 @@ static const float SPACING = 0.025f, MU = 300.0f, LAMBDA = 500.0f, VOLUME = 1.95
 static const float STEP_VOLUME_SPACING = -3.125e-6f;  // -STEP * VOLUME * 4 / SPACING ** 2
 
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
-static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; }
+static inline float max_f32(float a, float b) {
+    float greatest = a > b ? a : b;  // `b` if one is NaN
+    return b != b ? a : greatest;
+}
 
 static inline uint32_t f32_bits_to_u32(float x) {
     union { float number; uint32_t bits; } both = {x};

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c c6b577d2, path_tracer.py:52: render(image: ndarray[f32[3], 2])
+// shadesmith 0.1.0, c 386fd010, path_tracer.py:52: render(image: ndarray[f32[3], 2])
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -165,11 +165,9 @@ static inline void task(const struct Args args, int i, int j, uint32_t index) {
             for (int k_1 = 0; k_1 < spheres_n0; k_1++) {
                 // path_tracer.py:63  t = hit_sphere(spheres[k], origin, ray)
                 float t = hit_sphere(spheres(k_1), origin, ray);
-                if (t < nearest) {  // :64
-                    // path_tracer.py:65  nearest, which = t, k
-                    nearest = t;
-                    which = k_1;
-                }
+                // path_tracer.py:64  if t < nearest:
+                which += (k_1 - which) * (int)(t < nearest);  // without a branch (short_extremes)
+                nearest = t < nearest ? t : nearest;
             }
             if (which < 0) {  // :66
                 // path_tracer.py:67  total += share * ti.math.mix(vec3(0.75), vec3(0.25, 0.4,

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 22c446c4, ray_marching.py:60: render(image: ndarray[f32[3], 2])
+// shadesmith 0.1.0, c 19715593, ray_marching.py:60: render(image: ndarray[f32[3], 2])
 #include <math.h>
 #include <stdbool.h>
 
@@ -6,10 +6,19 @@ enum { shapes_n0 = 4 };  // shape of shapes
 enum { WIDTH = 480, HEIGHT = 320 };  // captured
 
 // The lesser of two, a number if one is NaN. Compilers vectorize it, while `fminf` is a call.
-static inline float min_f32(float a, float b) { return a < b || b != b ? a : b; }
+static inline float min_f32(float a, float b) {
+    float least = a < b ? a : b;  // `b` if one is NaN
+    return b != b ? a : least;
+}
 
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
-static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; }
+static inline float max_f32(float a, float b) {
+    float greatest = a > b ? a : b;  // `b` if one is NaN
+    return b != b ? a : greatest;
+}
+
+// The lesser of two of which `b` is a number, the number if `a` is NaN.
+static inline float at_most_f32(float a, float b) { return a < b ? a : b; }
 
 typedef struct { float x, y, z; } vec3;
 
@@ -68,7 +77,7 @@ static inline Hit nearest(const struct Args args, vec3 p) {
         // ray_marching.py:25  return outside if self.is_box else d.norm() - self.size.x
         float d_f32 = shapes(k).is_box ? outside : vec3_length(d) - shapes(k).size.x;
         // ray_marching.py:39  h = clamp(0.5 + 0.5 * (hit.distance - d) / blend, 0.0, 1.0)
-        float h = min_f32(1.0f, max_f32(0.0f, 0.5f + 0.5f * (hit.distance - d_f32) / 0.35f));
+        float h = min_f32(max_f32(0.5f + 0.5f * (hit.distance - d_f32) / 0.35f, 0.0f), 1.0f);
         // ray_marching.py:40  hit = Hit(mix(hit.distance, d, h) - blend * h * (1 - h),
         //     mix(hit.colour, shapes[k].colour, h))
         hit = (Hit){mix(hit.distance, d_f32, h) - 0.35f * h * (1.0f - h),
@@ -88,15 +97,16 @@ static inline float shadow(const struct Args args, vec3 p, vec3 light) {
     for (int i = 0; i < 40; i++) {
         // ray_marching.py:51  d = nearest(shapes, p + t * light).distance
         float d = nearest(args, vec3_add(p, vec3_mul_sv(t, light))).distance;
-        brightest = min_f32(brightest, 9.0f * d / t);  // :52
+        // ray_marching.py:52  brightest = ti.min(brightest, 9 * d / t)
+        brightest = at_most_f32(9.0f * d / t, brightest);
         // ray_marching.py:53  t += clamp(d, 0.03, 0.4)
-        t += min_f32(0.4f, max_f32(0.03f, d));
+        t += min_f32(max_f32(d, 0.03f), 0.4f);
         if (brightest < 0.01f || t > 9.0f) {  // :54
             break;  // :55
         }
     }
     // ray_marching.py:56  return clamp(brightest, 0.0, 1.0)
-    return min_f32(1.0f, max_f32(0.0f, brightest));
+    return min_f32(max_f32(brightest, 0.0f), 1.0f);
 }
 
 // ray_marching.py:61  for i, j in image:
@@ -123,7 +133,7 @@ static inline void task(const struct Args args, int i, int j) {
     // ray_marching.py:70  sky = mix(vec3(0.9, 0.9, 0.95), vec3(0.35, 0.55, 0.9), clamp(ray.y * 2,
     //     0.0, 1.0))
     vec3 sky = mix_vec3((vec3){0.9f, 0.9f, 0.95f}, (vec3){0.35f, 0.55f, 0.9f},
-        min_f32(1.0f, max_f32(0.0f, ray.y * 2.0f)));
+        min_f32(max_f32(ray.y * 2.0f, 0.0f), 1.0f));
     image(i, j) = sky;  // :71
     if (t < 30.0f) {  // :72
         // ray_marching.py:73  p, normal = eye + t * ray, vec3(0.0)

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 7ae0510f, sph.py:63:
+// shadesmith 0.1.0, c 38aec2f9, sph.py:63:
 // move(x: ndarray[f32[2], 1], v: ndarray[f32[2], 1], new: ndarray[f32[2], 1], density:
 //     ndarray[f32, 1])
 #include <math.h>
@@ -15,7 +15,10 @@ static inline int min_i32(int a, int b) { return a < b ? a : b; }
 static inline int max_i32(int a, int b) { return a > b ? a : b; }
 
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
-static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; }
+static inline float max_f32(float a, float b) {
+    float greatest = a > b ? a : b;  // `b` if one is NaN
+    return b != b ? a : greatest;
+}
 
 typedef struct { float x, y; } vec2;
 typedef struct { int x, y; } ivec2;

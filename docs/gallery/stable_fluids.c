@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 61543b5b, stable_fluids.py:27:
+// shadesmith 0.1.0, c 018454de, stable_fluids.py:27:
 // advect(v: ndarray[f32[2], 2], dye: ndarray[f32, 2], new_v: ndarray[f32[2], 2], new_dye:
 //     ndarray[f32, 2], t: f32)
 #include <math.h>
@@ -9,10 +9,16 @@ enum { N = 256 };  // captured
 static const float N_shifted_1 = 212.48f;  // N / 2 + N * 0.33
 
 // The lesser of two, a number if one is NaN. Compilers vectorize it, while `fminf` is a call.
-static inline float min_f32(float a, float b) { return a < b || b != b ? a : b; }
+static inline float min_f32(float a, float b) {
+    float least = a < b ? a : b;  // `b` if one is NaN
+    return b != b ? a : least;
+}
 
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
-static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; }
+static inline float max_f32(float a, float b) {
+    float greatest = a > b ? a : b;  // `b` if one is NaN
+    return b != b ? a : greatest;
+}
 
 typedef struct { float x, y; } vec2;
 
@@ -49,7 +55,7 @@ static inline vec2 mix(vec2 x, vec2 y, float a) {
 // with x = v
 static inline vec2 sample(const struct Args args, vec2 p) {
     // stable_fluids.py:20  p = ti.math.clamp(p, 0.5, N - 1.5)
-    p = (vec2){min_f32(N - 1.5f, max_f32(0.5f, p.x)), min_f32(N - 1.5f, max_f32(0.5f, p.y))};
+    p = (vec2){min_f32(max_f32(p.x, 0.5f), N - 1.5f), min_f32(max_f32(p.y, 0.5f), N - 1.5f)};
     int i = (int)p.x, j = (int)p.y;  // :21
     // stable_fluids.py:22  f = p - ti.math.vec2(i, j)
     vec2 f = vec2_sub(p, (vec2){(float)i, (float)j});
@@ -65,7 +71,7 @@ static inline float mix_f32(float x, float y, float a) { return x * (1.0f - a) +
 // with x = dye
 static inline float sample_dye(const struct Args args, vec2 p) {
     // stable_fluids.py:20  p = ti.math.clamp(p, 0.5, N - 1.5)
-    p = (vec2){min_f32(N - 1.5f, max_f32(0.5f, p.x)), min_f32(N - 1.5f, max_f32(0.5f, p.y))};
+    p = (vec2){min_f32(max_f32(p.x, 0.5f), N - 1.5f), min_f32(max_f32(p.y, 0.5f), N - 1.5f)};
     int i = (int)p.x, j = (int)p.y;  // :21
     // stable_fluids.py:22  f = p - ti.math.vec2(i, j)
     vec2 f = vec2_sub(p, (vec2){(float)i, (float)j});

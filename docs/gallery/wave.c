@@ -1,12 +1,18 @@
-// shadesmith 0.1.0, c 6d8c5bcc, wave.py:35: paint(u: ndarray[f32, 2], image: ndarray[f32[3], 2])
+// shadesmith 0.1.0, c 96f6d513, wave.py:35: paint(u: ndarray[f32, 2], image: ndarray[f32[3], 2])
 
 enum { N = 384 };  // captured
 
 // The lesser of two, a number if one is NaN. Compilers vectorize it, while `fminf` is a call.
-static inline float min_f32(float a, float b) { return a < b || b != b ? a : b; }
+static inline float min_f32(float a, float b) {
+    float least = a < b ? a : b;  // `b` if one is NaN
+    return b != b ? a : least;
+}
 
 // The greater of two, a number if one is NaN. Compilers vectorize it, while `fmaxf` is a call.
-static inline float max_f32(float a, float b) { return a > b || b != b ? a : b; }
+static inline float max_f32(float a, float b) {
+    float greatest = a > b ? a : b;  // `b` if one is NaN
+    return b != b ? a : greatest;
+}
 
 static inline int abs_i32(int x) { return x < 0 ? -x : x; }
 
