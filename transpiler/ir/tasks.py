@@ -190,6 +190,7 @@ class Task:
         threads_of_sm: of an SM, for which the compiler shall leave registers; 0: as many as it likes (CUDA).
         tile: extents of the iterations of a block, whose tiles of arrays are in shared memory; () for a plain loop.
         when, unless: a launch starts the task when each of the first choices holds and none of the others does.
+        stream: the number by which it draws random numbers, the same for copies of a task, on all targets.
         over: what the user's loop runs over, if passes have given `loop` other indices: for its title.
         launches: which ones these are, for a reader: "for 65,536 iterations and more".
         lanes: iterations of the innermost axis that are one, which is the step of the loop there.
@@ -226,6 +227,7 @@ class Task:
     when: list[Choice] = field(default_factory=list)
     unless: list[Choice] = field(default_factory=list)
     launches: str = ""
+    stream: int = 0
     over: str = ""
 
     @property

@@ -7,6 +7,8 @@ import pytest
 
 import shadesmith as ti
 
+ARRAY = ti.types.ndarray(ti.f32, 1)
+
 
 @pytest.mark.parametrize("n", [0, 1, 5000])
 def test_start_values_in_elements(target: str, n: int) -> None:
@@ -79,3 +81,34 @@ def test_start_values_that_stay(target: str) -> None:
     assert s.to_numpy().tolist() == [601, 3, 4]
     in_a_branch(1)
     assert s.to_numpy().tolist() == [203, 3, 4]
+
+
+def test_loops_of_which_a_launch_chooses_one(target: str) -> None:
+    """What follows, and start values, stay tasks of their own, since another task may run in place of the loop."""
+    total = ti.field(ti.f32, ())
+
+    @ti.kernel
+    def returned(x: ARRAY, y: ARRAY) -> ti.f32:
+        s = 0.0
+        for i in x:
+            for j in range(3):
+                x[i] += y[j]
+            s += x[i]
+        return s * 2
+
+    @ti.kernel
+    def stored(x: ARRAY, y: ARRAY, z: ARRAY):
+        total[None] = 1
+        for i in x:
+            for j in range(3):
+                x[i] += y[j]
+            total[None] += x[i]
+        z[0] = total[None] * 2
+
+    for n, is_same in ((1, False), (1, True), (5, False), (3000, False)):
+        for kernel in (returned, stored):
+            y, z = np.ones(3, np.float32), np.zeros(1, np.float32)
+            x = y[:1] if is_same else np.zeros(n, np.float32)
+            found = kernel(x, y) if kernel is returned else kernel(x, y, z)
+            expected = 2 * (4 if is_same else 3 * n)
+            assert (found if kernel is returned else z[0] - 2) == expected, (n, is_same, kernel.__name__)

@@ -295,3 +295,27 @@ def test_a_launch_finds_whether_elements_exist(target: str):
         few, enough = add_up.source(x, x, 3, arch=arch).split("if y and x do not overlap and y is as long as the loop")
         assert "y is shorter than the loop" in few and "stored once" in enough and "stored once" not in few
         assert "if y is as long as the loop" in add_pairs.source(np.zeros((2, 2), np.int32), 7, 3, arch=arch)
+
+
+def test_random_numbers_do_not_depend_on_copies_of_tasks(target: str):
+    """A loop of which a launch chooses one form, and those behind it, draw what the interpreter draws."""
+    array = ti.types.ndarray(ti.f32, ndim=1)
+
+    @ti.kernel
+    def draw(x: array, y: array, z: array):
+        for i in x:
+            for k in range(3):
+                x[i] += y[k]
+        for i in z:
+            z[i] = ti.random()
+        for i in x:
+            for k in range(3):
+                x[i] += y[k] * ti.random()
+
+    found = []
+    for arch in (target, "python"):
+        ti.init(arch=getattr(ti, arch), log_level=ti.ERROR, random_seed=5)
+        x, y, z = np.zeros(4, np.float32), np.ones(3, np.float32), np.zeros(9, np.float32)
+        draw(x, y, z)
+        found.append((x, z))
+    assert np.allclose(found[0][0], found[1][0], rtol=1e-6) and np.array_equal(found[0][1], found[1][1])

@@ -259,7 +259,7 @@ class TaskPrinter:
         if task.lane_loops:
             printer.e.lanes = self._lane_form(printer, task, names)
         if Rand in kinds:
-            _start_random(printer, number)
+            _start_random(printer, task.stream)
         if Call in kinds and any(self.context.signatures[function].may_fail for function in called(task.body)):
             _start_checks(printer)
         if task.loop is None:
@@ -408,9 +408,9 @@ def _parameters(
     return [*parameters, *(parameter for parameter, _ in more)], [*arguments, *(argument for _, argument in more)]
 
 
-def _start_random(printer: Statements, number: int) -> None:
+def _start_random(printer: Statements, stream: int) -> None:
     """Start the random stream of one iteration; `random_stream.task_seed` defines the same in Python."""
-    task = task_seed(0, number)
+    task = task_seed(0, stream)
     seed = f"args.seed ^ {task:#x}u" if task else "args.seed"
     printer.e.need("random_start")
     block: BlockForm | None = printer.e.block

@@ -101,7 +101,7 @@ def run(
     machine = _Machine(kernel, arrays, parameters, textures)
     with np.errstate(all="ignore"), _deep_calls(kernel):
         for number, task in enumerate(kernel.tasks):
-            machine.run_task(task, task_seed(seed, number))
+            machine.run_task(task, task_seed(seed, task.stream))
             for noticed, count in machine.notices.items():
                 sys.stderr.write(notice(describe_site(noticed, number), count))
             machine.notices.clear()

@@ -108,6 +108,7 @@ class _Offload:
         several = len(self.kernel.tasks) > 1
         for number, task in enumerate(self.kernel.tasks):
             task.name = f"{self.kernel.name}_{number}" if several else self.kernel.name
+            task.stream = number
 
     def split(self) -> None:
         """Split the body into groups. Pure values do not separate two serial groups."""

@@ -67,7 +67,8 @@ def fuse_result(kernel: Kernel, context: PassContext) -> bool:
         else:
             number += 1
     for number, loop in enumerate(tasks):
-        if loop.reductions and (loop.blocks_done is not None or context.capabilities.blocks_as_loops):
+        is_joined = loop.blocks_done is not None or context.capabilities.blocks_as_loops
+        if loop.reductions and is_joined and not loop.choices:
             _take_starts(kernel, tasks, number, context)
     tasks = [task for task in tasks if task.loop is not None or any(s.EFFECT & Effect.WRITE for s in walk(task.body))]
     if len(tasks) == len(kernel.tasks):
@@ -78,8 +79,8 @@ def fuse_result(kernel: Kernel, context: PassContext) -> bool:
 
 def _may_end(kernel: Kernel, loop: Task, last: Task, context: PassContext) -> bool:
     """Return whether one thread of the last block of a loop may run a serial task."""
-    if not loop.reductions or last.loop is not None or loop.block_sums or loop.private:
-        return False
+    if not loop.reductions or last.loop is not None or loop.block_sums or loop.private or loop.choices:
+        return False  # another task may run in place of a loop with choices
     statements = list(walk(last.body))
     if not all(is_movable(s) and not isinstance(s, Call) or isinstance(s, Return) for s in statements):
         return False
