@@ -255,6 +255,10 @@ class Task:
         pairs = ({c.first, c.second} for c in conditions if isinstance(c, Apart) and not c.may_be_same)
         return {first, second} in pairs
 
+    def may_share(self, first: Array, second: Array) -> bool:
+        """Return whether two arrays may have memory in common where a launch starts the task."""
+        return first is second or (first.may_alias and second.may_alias and not self.are_apart(first, second))
+
     def reaches(self, array: Array, axes: tuple[int, ...]) -> bool:
         """Return whether an ndarray has an element at indices of the loop where a launch starts the task."""
         conditions = (condition for choice in self.when for condition in choice.conditions)

@@ -190,6 +190,11 @@ def computed_from(value: Statement) -> set[Statement]:
     return found
 
 
+def is_dense(array: Array) -> bool:
+    """Return whether the elements of an array are in memory of their own, at the places that their indices say."""
+    return array.place is None and array.node is None and not (array.role or array.clamped or array.is_shared)
+
+
 def surely_exists(pointer: GlobalPtr) -> bool:
     """Return whether an element exists by its indices alone: each is one of a loop over the axis, or over a part of it.
 

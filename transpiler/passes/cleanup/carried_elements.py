@@ -36,7 +36,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, count_scalars, i32
 from ..analysis.linear import Linear, Reader
-from ..analysis.queries import base_array, ends_iteration, ends_loop, trip_count
+from ..analysis.queries import base_array, ends_iteration, ends_loop, is_dense, trip_count
 from ..context import PassContext
 from ..rewrite import Rewriter
 
@@ -73,7 +73,11 @@ def _only_stores(task: Task, loop: RangeFor) -> list[GlobalStore]:
     for store in [s for s in loop.body if isinstance(s, GlobalStore) and isinstance(s.pointer, GlobalPtr)]:
         array = store.pointer.array  # type: ignore[attr-defined]
         others = [base_array(write.pointer) for write in writes if write is not store]
-        if _is_plain(array) and store.value.type == array.element and not any(_may_be(task, array, o) for o in others):
+        if (
+            _is_plain(array)
+            and store.value.type == array.element
+            and not any(o is None or task.may_share(array, o) for o in others)
+        ):
             found.append(store)
     return found
 
@@ -83,17 +87,9 @@ def _may_see_others(statement: Statement) -> bool:
     return isinstance(statement, (Return, Call)) or bool(statement.EFFECT & Effect.FENCE)
 
 
-def _may_be(task: Task, array: Array, other: Array | None) -> bool:
-    """Return whether a write to one array may change an element of another."""
-    if other is None or other is array:
-        return True
-    return array.may_alias and other.may_alias and not task.are_apart(array, other)
-
-
 def _is_plain(array: Array) -> bool:
     """Return whether the elements of an array are few numbers in memory of their own."""
-    is_dense = array.place is None and array.node is None and not (array.role or array.clamped or array.is_shared)
-    return is_dense and isinstance(array.element, (Scalar, Tensor)) and count_scalars(array.element) <= MOST
+    return is_dense(array) and isinstance(array.element, (Scalar, Tensor)) and count_scalars(array.element) <= MOST
 
 
 def _carry(block: Block, loop: RangeFor, store: GlobalStore, named: set[str], explains: bool) -> bool:

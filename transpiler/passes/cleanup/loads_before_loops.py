@@ -10,13 +10,10 @@ memory: forces between 16,384 bodies took an H200 4.7 ms, and .5 so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ...ir.builder import Builder
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Statement, walk
 from ...ir.statements import (
-    Array,
     AtomicOp,
     GlobalLoad,
     GlobalPtr,
@@ -28,7 +25,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, count_scalars
-from ..analysis.queries import element_name, surely_exists
+from ..analysis.queries import element_name, is_dense, surely_exists
 from ..context import PassContext
 from ..rewrite import Rewriter
 
@@ -57,7 +54,11 @@ def _load_before(task: Task, loop: RangeFor | While) -> bool:
     found: dict[tuple[object, ...], list[GlobalLoad]] = {}
     for load in [s for s in inside if isinstance(s, GlobalLoad)]:
         pointer = load.pointer
-        if isinstance(pointer, GlobalPtr) and _is_own(pointer, task) and not _may_be(task, pointer.array, written):
+        if (
+            isinstance(pointer, GlobalPtr)
+            and _is_own(pointer, task)
+            and not any(task.may_share(pointer.array, other) for other in written)
+        ):
             key = (pointer.array, *(index.axis for index in pointer.indices))  # type: ignore[attr-defined]
             found.setdefault(key, []).append(load)
     if not found:
@@ -91,8 +92,7 @@ def _base(pointer: Statement) -> GlobalPtr | None:
 def _is_own(pointer: GlobalPtr, task: Task) -> bool:
     """Return whether a pointer is of a small element at indices of the parallel loop, which exists."""
     array = pointer.array
-    is_dense = array.place is None and array.node is None and not (array.role or array.clamped or array.is_shared)
-    if not is_dense or not isinstance(array.element, (Scalar, Tensor)) or count_scalars(array.element) > MOST:
+    if not is_dense(array) or not isinstance(array.element, (Scalar, Tensor)) or count_scalars(array.element) > MOST:
         return False
     is_own = all(isinstance(index, LoopIndex) and index.loop is task.loop for index in pointer.indices)
     return is_own and bool(pointer.indices) and (_is_over(task, pointer) or surely_exists(pointer))
@@ -102,11 +102,3 @@ def _is_over(task: Task, pointer: GlobalPtr) -> bool:
     """Return whether the parallel loop runs over the array of a pointer, by whose indices it is."""
     axes = [index.axis for index in pointer.indices]  # type: ignore[attr-defined]
     return task.loop is not None and task.loop.over is pointer.array and axes == list(range(pointer.array.ndim))
-
-
-def _may_be(task: Task, array: Array, written: Iterable[Array]) -> bool:
-    """Return whether what is written may be an element of an array."""
-    return any(
-        other is array or (other.may_alias and array.may_alias and not task.are_apart(array, other))
-        for other in written
-    )

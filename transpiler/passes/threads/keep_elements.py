@@ -225,11 +225,7 @@ class _Keeper:
         if not self.array.may_alias:
             return {}
         accessed = dict.fromkeys(array for statement in walk(Block(region)) for array in _arrays_of(statement))
-        return {
-            other: None
-            for other in accessed
-            if other.may_alias and other is not self.array and not self.task.are_apart(self.array, other)
-        }
+        return {other: None for other in accessed if other is not self.array and self.task.may_share(self.array, other)}
 
     def is_certain(self, first: Statement, pointer: GlobalPtr) -> bool:
         """Return whether the program accesses the element, or has it anyway."""
