@@ -77,3 +77,33 @@ def test_iterations_of_parallel_loops_stay() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     x, y, found = ti.field(ti.f32, 64), ti.field(ti.f32, Q), ti.field(ti.i32, 64)
     assert "if (d < least) {" in nearest.source(x, y, found, arch=ti.cpu)
+
+
+def test_a_variable_that_changes_between_comparison_and_branch(target: str) -> None:
+    @ti.kernel
+    def find(v: ti.types.ndarray(ti.f32, 1), out: ti.types.ndarray(ti.f32, 1)):
+        for _ in range(1):
+            best = 4.0
+            place = -1
+            for i in range(v.shape[0]):
+                for p in range(8):
+                    c = v[i] + p
+                    is_more = c > best
+                    best = best * 0.5
+                    if is_more:
+                        best = c
+                        place = p
+            out[0] = best
+            out[1] = place
+
+    v = np.array([3, -20, 7, 0.5], np.float32)
+    found = np.zeros(2, np.float32)
+    find(v, found)
+    best, place = 4.0, -1
+    for x in v:
+        for p in range(8):
+            is_more = x + p > best
+            best *= 0.5
+            if is_more:
+                best, place = x + p, p
+    assert found.tolist() == [best, place]

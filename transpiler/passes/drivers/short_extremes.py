@@ -67,6 +67,8 @@ def _replace(block: Block, branch: If) -> bool:
     if compared is None:
         return False
     condition, best, new = compared
+    if not _is_compared_now(block, branch, condition, best):
+        return False
     builder = Builder(Block(), branch.location)
     for store in branch.then:
         if not isinstance(store, LocalStore):
@@ -99,6 +101,16 @@ def _compared(branch: If) -> tuple[Operation, Alloca, Statement] | None:
             if is_found and len(others) == len(stores) - 1 and others and all(map(_is_place, others)):
                 return condition, old.pointer, new
     return None
+
+
+def _is_compared_now(block: Block, branch: If, condition: Operation, best: Alloca) -> bool:
+    """Return whether a variable is at a branch what it was when it was compared."""
+    loads = [s for s in condition.operands if isinstance(s, LocalLoad) and s.pointer is best]
+    if not all(load in block.statements for load in loads):
+        return False
+    first = min(map(block.statements.index, loads))
+    between = Block(block.statements[first : block.statements.index(branch)])
+    return not any(isinstance(s, LocalStore) and base_pointer(s.pointer) is best for s in walk(between))
 
 
 def _is_place(store: LocalStore) -> bool:
