@@ -9,6 +9,8 @@ A vector that a static loop fills component by component is stored as a whole, t
 compiler does the same only if it knows that arrays do not overlap; for pointers in a struct it does not. An element
 that other iterations of the task may write stays, since the store at the end writes it in any case. The first access
 must be sure to happen, or the element to exist, so that none is accessed that the program does not access.
+
+Of ndarrays a launch finds out whether one overlaps another, and whether it has the elements: the task becomes two.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ def keep_elements(kernel: Kernel, context: PassContext) -> bool:
 
 
 def _leave_if_overlapping(kernel: Kernel, task: Task, arrays: list[Array]) -> None:
-    """Keep the task for launches in which an element is in an array of another name, too."""
+    """Keep the task for launches in which an element is in an array of another name, too, or in none."""
     if task.loop is None or not all(map(is_given, (*task.loop.starts, *task.loop.ends))):
         return
     conditions: list[Condition] = []
@@ -79,10 +81,9 @@ def _leave_if_overlapping(kernel: Kernel, task: Task, arrays: list[Array]) -> No
     if conditions:
         other = split(task, *conditions)
         say_when(task, other, conditions)
+        # A choice by the length of the loop is made by that of the first task, which no later pass changes.
         is_by_loop = any(isinstance(condition, Reaches) for condition in conditions)
-        put_in_place(
-            kernel, task, [other, task] if is_by_loop else [task, other]
-        )  # the first one's loop stays as it is
+        put_in_place(kernel, task, [other, task] if is_by_loop else [task, other])
 
 
 def _candidates(task: Task) -> list[Array]:
