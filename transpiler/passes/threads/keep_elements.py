@@ -81,7 +81,7 @@ def _leave_if_overlapping(kernel: Kernel, task: Task, arrays: list[Array]) -> No
     if conditions:
         other = split(task, *conditions)
         say_when(task, other, conditions)
-        # A choice by the length of the loop is made by that of the first task, which no later pass changes.
+        # Lengths of the loop are those of the first task, whose loop later passes leave alone.
         is_by_loop = any(isinstance(condition, Reaches) for condition in conditions)
         put_in_place(kernel, task, [other, task] if is_by_loop else [task, other])
 
