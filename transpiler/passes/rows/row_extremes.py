@@ -57,7 +57,7 @@ from ...ir.statements import (
 )
 from ...ir.threads import Collective
 from ...ir.types import Scalar, i32
-from ..analysis.queries import is_index_of, names_of
+from ..analysis.queries import computed_from, is_index_of, names_of
 from ..analysis.value_ranges import same_value
 from ..checks.bounds import Access, is_safe
 
@@ -163,7 +163,7 @@ class _Finder:
         carried = [variable for variable in stores if variable is not value]
         if not all(self.is_own(variable, 1) for variable in carried):
             return None
-        evaluated, before = _all_operands(element), branch.then.statements
+        evaluated, before = computed_from(element), branch.then.statements
         if not self.is_same(element, stores[value].value) or not all(self.is_pure(s, evaluated) for s in before):
             return None
         variables = tuple(variable for variable in carried if isinstance(variable, Alloca))
@@ -235,16 +235,6 @@ class _Finder:
             return any(isinstance(s, GlobalStore) for s in between)
         base = base_pointer(one.pointer)
         return any(isinstance(s, LocalStore) and base_pointer(s.pointer) is base for s in between)
-
-
-def _all_operands(value: Statement) -> set[Statement]:
-    """Return what a value is computed from, with the value."""
-    pending, found = [value], {value}
-    while pending:
-        inner = [operand for operand in operands(pending.pop()) if operand not in found]
-        found.update(inner)
-        pending += inner
-    return found
 
 
 def _is_inside(pointer: Statement) -> bool:

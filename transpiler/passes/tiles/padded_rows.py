@@ -15,14 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from ...ir.nodes import Block, Statement, blocks, operands, walk
+from ...ir.nodes import Block, Statement, blocks, walk
 from ...ir.origins import BLOCK_SIZE, Origin
 from ...ir.statements import Array, AtomicOp, GlobalLoad, GlobalPtr, GlobalStore, If, RangeFor, While, base_pointer
 from ...ir.tasks import Kernel, Task
 from ...ir.threads import shared_size_bytes
 from ...ir.types import Scalar
 from ...lazy_dataclasses import dataclass
-from ..analysis.queries import count_along, is_index_of, trip_count
+from ..analysis.queries import computed_from, count_along, is_index_of, trip_count
 from ..context import PassContext
 from .bank_conflicts import cycles
 from .thread_values import ThreadValues
@@ -137,14 +137,7 @@ class _Loops:
 
 def _depends(value: Statement, loop: RangeFor, axis: int) -> bool:
     """Return whether a value may be another one for each index of a loop along an axis."""
-    pending, seen = [value], {value}
-    while pending:
-        one = pending.pop()
-        if is_index_of(one, loop) and one.axis == axis or one.EFFECT:
-            return True
-        pending += [operand for operand in operands(one) if operand not in seen]
-        seen.update(pending)
-    return False
+    return any(is_index_of(one, loop) and one.axis == axis or one.EFFECT for one in computed_from(value))
 
 
 def _weighted(
