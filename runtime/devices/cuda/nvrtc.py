@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import importlib.util
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from ....transpiler.backend.module.interface import SourceFile
 from ....transpiler.errors import TaichiRuntimeError
@@ -23,14 +21,15 @@ from ...store.compiler_files import file_identity
 from ...store.stats import COUNTS
 from ...store.store import Store
 from ..compiler_messages import CompilerFailure, describe_log
-from . import ptxas_defects
+from . import nvjitlink, ptxas_defects
 from .cubin import machine_code
+from .nvidia_libraries import candidates
+
+LIBRARY = ("nvrtc", "cuda_nvrtc")
+"""Its name, and the folder of its wheel for CUDA 12."""
 
 DEFAULT_ARCH = "sm_90"
 """Default architecture without a device."""
-
-MAJORS = ("13", "12")
-"""Major versions of CUDA that are searched for, newest first."""
 
 QUIET = ("--ptxas-options=--suppress-stack-size-warning",)
 """ptxas warns that a recursive function has an unknown stack size; `CudaDevice.build` reserves a larger stack."""
@@ -91,7 +90,7 @@ def compile_cubin(
     def request() -> Request:
         return Request(
             "NVRTC",
-            f"{nvrtc_identity()}\n{ptxas_defects.REVISION}",
+            f"{nvrtc_identity()}\n{ptxas_defects.REVISION}\n{nvjitlink.place()}",
             _options(arch, fast_math, options),
             file,
             exact=bool(options),
@@ -160,6 +159,11 @@ def _compile(
     ptx = compiled.ptx or _compile_once(file, arch, fast_math, more, True, False).ptx
     if not ptxas_defects.may_lose_negations(ptx):
         return compiled
+    spared = ptxas_defects.without_negations(ptx)
+    assembled = nvjitlink.assemble(spared, arch, _options(arch, fast_math, more))
+    if assembled is not None:
+        warnings = [line for line in compiled.log.splitlines() if not line.startswith("ptxas")]
+        return Compiled(assembled.cubin, spared, "\n".join((*warnings, *assembled.log.splitlines())))
     return _compile_once(file, arch, fast_math, (*more, ptxas_defects.REMEDY), with_ptx)
 
 
@@ -266,7 +270,7 @@ def nvrtc_identity() -> str:
     libnvrtc-builtins, which it loads at run time, is in the same folder and belongs to it.
     Raises: TaichiRuntimeError if it is missing.
     """
-    path = next(_candidates(), "")
+    path = next(candidates(*LIBRARY), "")
     if not os.path.isabs(path) or not os.path.exists(path):
         path = _path_of(load_nvrtc())
     folder = os.path.dirname(os.path.realpath(path))
@@ -299,7 +303,7 @@ def load_nvrtc() -> ctypes.CDLL:
 
     Raises: TaichiRuntimeError that says how to install it.
     """
-    for path in _candidates():
+    for path in candidates(*LIBRARY):
         try:
             library = ctypes.CDLL(path)
         except OSError:
@@ -309,28 +313,6 @@ def load_nvrtc() -> ctypes.CDLL:
     raise TaichiRuntimeError(
         f"NVRTC, the compiler for arch=ti.cuda, was not found (libnvrtc.so.13 or .12). {INSTALL_HINT}"
     )
-
-
-def _candidates() -> Iterator[str]:
-    names = [f"libnvrtc.so.{major}" for major in MAJORS]
-    for folder in _wheel_folders():
-        for name in names:
-            if (folder / name).exists():
-                yield str(folder / name)
-    yield from names
-    for variable in ("CUDA_PATH", "CUDA_HOME"):
-        if variable in os.environ:
-            yield str(Path(os.environ[variable], "lib64", "libnvrtc.so"))
-    yield "/usr/local/cuda/lib64/libnvrtc.so"
-
-
-def _wheel_folders() -> Sequence[Path]:
-    """Folders of the wheels nvidia-cuda-nvrtc (CUDA 13) and nvidia-cuda-nvrtc-cu12, newest first."""
-    specification = importlib.util.find_spec("nvidia")
-    if specification is None:
-        return ()
-    parents = [Path(parent) for parent in specification.submodule_search_locations or ()]
-    return [parent / inner / "lib" for inner in ("cu13", "cuda_nvrtc") for parent in parents]
 
 
 def _fetch(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:

@@ -1,8 +1,9 @@
 """A defect of ptxas in CUDA 12.9 to 13.2 or later (13.5 is right): the minimum of three numbers loses negations.
 
 For sm_90 and sm_100 `min(min(a, -b), c)` becomes one instruction, VIMNMX3, which is given b in place of -b; `max` too.
-A cubin with that instruction whose PTX negates integers is compiled again without optimisation by ptxas, which is
-slower but right, if the probes show that this version has the defect. The source stays as it is: compilers come and go.
+A cubin with that instruction whose PTX negates integers is made again, if the probes show that this version has the
+defect: of PTX that does not negate, where nvJitLink is there, else without optimisation by ptxas, which is right but up
+to ten times slower. The source stays as it is: compilers come and go.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 
 from .cubin import CubinError, machine_code
 
-REVISION = "ptxas_defects 1"
+REVISION = "ptxas_defects 2"
 """A part of the keys of cached cubins: to be counted up with each change of what this module does."""
 REMEDY = "--ptxas-options=-O0"
 ARCHITECTURES = range(90, 120)
@@ -27,7 +28,7 @@ _PROBE = """extern "C" __global__ void probe(const int *a, int *o) {
 PROBES = (_PROBE % "-", _PROBE % "")
 """Sources that differ in a negation."""
 
-_NEGATION = re.compile(r"\bneg\.s(16|32)\b")
+_NEGATION = re.compile(r"\bneg\.s(?P<width>16|32)\s+(?P<result>%\w+), (?P<operand>[^;]+);")
 
 
 def is_suspect(cubin: bytes, arch: str) -> bool:
@@ -48,8 +49,13 @@ def _has_instruction(code: bytes) -> bool:
 
 
 def without_negations(ptx: str) -> str:
-    """Return PTX for the drivers of others, in which `neg` is a subtraction: the defect spares those."""
-    return re.sub(r"\bneg\.(s16|s32)(\s+)(%\w+), ", r"sub.\1\2\3, 0, ", ptx)
+    """Return PTX in which `-x` is `~(x - 1)`. `0 - x`, `x * -1` and `~x + 1` become negations in ptxas again."""
+    return _NEGATION.sub(_as_complement, ptx)
+
+
+def _as_complement(negation: re.Match[str]) -> str:
+    width, result, operand = negation["width"], negation["result"], negation["operand"]
+    return f"add.s{width} {result}, {operand}, -1;\n\tnot.b{width} {result}, {result};"
 
 
 def may_lose_negations(ptx: str) -> bool:
