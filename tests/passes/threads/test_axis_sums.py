@@ -199,6 +199,42 @@ def test_each_loop_of_one_has_its_own_reduction(target):
     assert np.array_equal(columns.to_numpy(), values.sum(axis=0)) and np.array_equal(rows.to_numpy(), [n] * n)
 
 
+def test_functions_that_load(target, short_is_long):
+    """A function may load, also what was added under another name; one that writes or draws numbers leaves the loop."""
+
+    @ti.real_func
+    def doubled(a: N2, i: ti.i32, j: ti.i32) -> ti.f32:
+        return 2 * a[i, j]
+
+    @ti.real_func
+    def counted(count: ti.template(), i: ti.i32) -> ti.f32:
+        count[0] += 1
+        return i
+
+    @ti.kernel
+    def add(a: N2, s: N2, t: N1):
+        for i, j in ti.ndrange(50, 70):
+            if j == 0:
+                s[i, 0] += 5
+            t[i] += doubled(a, i, j)
+
+    for is_same in (False, True):
+        a, s, t = ti.ndarray(ti.f32, (50, 70)), ti.ndarray(ti.f32, (50, 70)), ti.ndarray(ti.f32, 50)
+        a.fill(3)
+        add(a, a if is_same else s, t)
+        assert np.array_equal(t.to_numpy(), np.full(50, 420 + 10 * is_same))
+    assert "s and a overlap" in cuda(add, a, a, t) and "(axis_sums)" in cuda(add, a, a, t)
+    count, sums = ti.field(ti.i32, 1), ti.field(ti.f32, 50)
+
+    @ti.kernel
+    def add_counted():
+        for i, j in ti.ndrange(50, 70):
+            sums[i] += counted(count, j)
+
+    add_counted()
+    assert count[0] == 3500 and sums[49] == 69 * 35 and "(axis_sums)" not in cuda(add_counted)
+
+
 def test_an_ndarray_with_two_names(target, short_is_long):
     """An iteration loads what it has added under another name; others see nothing of it."""
 

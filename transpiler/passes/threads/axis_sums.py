@@ -36,7 +36,7 @@ from itertools import islice
 
 from ...ir.builder import Builder
 from ...ir.functions import Call, reachable
-from ...ir.nodes import Block, Remark, Statement, operands, walk
+from ...ir.nodes import Block, Effect, Remark, Statement, operands, walk
 from ...ir.ops import ATOMIC_OPS
 from ...ir.statements import (
     RECORDS,
@@ -129,8 +129,8 @@ def _groups(task: Task, fast_math: bool) -> dict[frozenset[int], None]:
     atomics = _added(task)
     if not 0 < len(atomics) <= MOST_SUMS:
         return {}
-    allowed, excluded = set(atomics), (*RECORDS, Rand, GlobalStore, Call, AtomicOp, Break, Continue, Return)
-    if any(isinstance(s, excluded) and s not in allowed for s in walk(task.body)):
+    allowed, excluded = set(atomics), (*RECORDS, Rand, GlobalStore, AtomicOp, Break, Continue, Return)
+    if any(isinstance(s, excluded) and s not in allowed or _may_write(s) for s in walk(task.body)):
         return {}
     axes = [_axes_of(atomic, loop, fast_math) for atomic in atomics]
     if None in axes or _are_unlike(atomics):
@@ -139,6 +139,11 @@ def _groups(task: Task, fast_math: bool) -> dict[frozenset[int], None]:
     if any(atomic not in always and not _has_neutral(atomic) for atomic in atomics):
         return {}
     return dict.fromkeys(found for found in axes if found is not None)
+
+
+def _may_write(statement: Statement) -> bool:
+    """Return whether a statement calls a function that writes memory or draws random numbers."""
+    return isinstance(statement, Call) and bool(statement.EFFECT & Effect.WRITE)
 
 
 def _are_unlike(atomics: Sequence[AtomicOp]) -> bool:
@@ -301,14 +306,22 @@ def _added_before(task: Task, becomes_several: bool) -> list[tuple[Array, Array]
     added = {array: None for array in every if array is not None and array.may_alias}
     pairs: dict[tuple[Array, Array], None] = {}
     for statement in walk(task.body):
-        array = base_array(statement.pointer) if isinstance(statement, (GlobalLoad, AtomicOp)) else None
-        if array is None or not array.may_alias:
-            continue
         if isinstance(statement, AtomicOp):
-            added[array] = None
-        else:
-            pairs |= dict.fromkeys((first, array) for first in added)
+            array = base_array(statement.pointer)
+            added |= {array: None} if array is not None and array.may_alias else {}
+            continue
+        for array in _loaded(statement):
+            if array.may_alias:
+                pairs |= dict.fromkeys((first, array) for first in added)
     return list(pairs)
+
+
+def _loaded(statement: Statement) -> Sequence[Array]:
+    """Return the arrays from which a statement, or a function that it calls, loads."""
+    if isinstance(statement, Call):
+        return sorted(statement.function.reads, key=lambda array: array.binding)
+    array = base_array(statement.pointer) if isinstance(statement, GlobalLoad) else None
+    return [] if array is None else [array]
 
 
 def _one_for_each(kernel: Kernel, task: Task, groups: Sequence[frozenset[int]]) -> list[Task]:
