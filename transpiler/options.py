@@ -17,6 +17,10 @@ BYTES_PER_BLOCK = 2600
 before the next one starts; for more, blocks with one iteration per thread are best, since the GPU balances them."""
 
 
+BLOCK_DIM = 128
+"""Threads per block where nobody has chosen."""
+
+
 @dataclass(frozen=True, slots=True)
 class OwnPass:
     """A pass of the program; see `ti.Pass`.
@@ -79,7 +83,7 @@ class CompileOptions:
     check_overflow: bool = False
     trap_nan: bool = False
     short_circuit_operators: bool = True
-    block_dim: int = 128
+    block_dim: int = BLOCK_DIM
     unrolling_limit: int = 32
     unroll_static_loops: bool = False
     make_thread_local: bool = True

@@ -188,6 +188,7 @@ class Task:
             is run by itself. The parts of the body between loops are `ThreadFor`s over these iterations.
         short_vectors: a compiler shall not take many iterations of the serial loops at a time.
         threads_of_sm: of an SM, for which the compiler shall leave registers; 0: as many as it likes (CUDA).
+        block_note: why a pass has chosen `block_dim`, for a reader.
         tile: extents of the iterations of a block, whose tiles of arrays are in shared memory; () for a plain loop.
         when, unless: a launch starts the task when each of the first choices holds and none of the others does.
         stream: the number by which it draws random numbers, the same for copies of a task, on all targets.
@@ -223,6 +224,7 @@ class Task:
     lane_loops: int = 0
     short_vectors: bool = False
     threads_of_sm: int = 0
+    block_note: str = ""
     tile: tuple[int, ...] = ()
     when: list[Choice] = field(default_factory=list)
     unless: list[Choice] = field(default_factory=list)

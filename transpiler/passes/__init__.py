@@ -118,6 +118,7 @@ from .threads.block_sums import block_sums
 from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
 from .threads.demote_atomics import demote_atomics
+from .threads.few_threads import few_threads
 from .threads.fuse_result import fuse_result
 from .threads.keep_elements import keep_elements
 from .threads.overlap_loads import overlap_loads
@@ -367,6 +368,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
         whole_atomics,  # likewise
         loads_in_flight,  # after all passes that change what an iteration loads
+        few_threads,  # likewise; after all passes that need a number of threads
         rejoined_threads,  # after all passes that change loops or conditions
         single_iterations,  # after all passes that ask what indices may be, which functions do not know
         sparse_arrays,  # last: it adds the arrays that the emitted source uses

@@ -1,6 +1,6 @@
-// shadesmith 0.1.0, cuda 25d274b8, gradient_of_iteration.py:8: iterate_grad(n: i32)
+// shadesmith 0.1.0, cuda 25887c3b, gradient_of_iteration.py:8: iterate_grad(n: i32)
 
-#define BLOCK 128
+#define BLOCK 32  // 256 iterations, for more multiprocessors (few_threads)
 
 constexpr int x_n0 = 256;  // shape of x, x_grad, y_grad
 
@@ -40,7 +40,8 @@ struct Args {
 #define y_grad(i) args.y_grad_data[i]
 
 // gradient_of_iteration.py:9  for i in x:
-extern "C" __global__ void __launch_bounds__(BLOCK) iterate_grad_0(const Args args) {
+// 256 threads on an SM, with up to 255 registers for loads in flight (few_threads)
+extern "C" __global__ void __launch_bounds__(BLOCK, 256 / BLOCK) iterate_grad_0(const Args args) {
     int i = blockIdx.x * BLOCK + threadIdx.x;
     if (i >= x_n0) return;
     // gradient_of_iteration.py:10  a = x[i]

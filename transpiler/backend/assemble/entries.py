@@ -23,8 +23,8 @@ from ..layout.trip_counts import constant_count
 from ..print.lines import fitted
 from .tasks import PrintedTask
 
-REGISTERS = 65_536
-"""Of an SM."""
+REGISTERS, MOST = 65_536, 255
+"""Of an SM, and of a thread."""
 INDEX = "index"
 """The number of an iteration in an entry."""
 LARGEST_COUNT = 1 << 30
@@ -65,7 +65,8 @@ def registers_note(task: Task) -> str:
     count = task.threads_of_sm
     if not count:
         return ""
-    return f"{count} threads on an SM, with up to {REGISTERS // count} registers for loads in flight (loads_in_flight)"
+    registers, chosen = min(REGISTERS // count, MOST), "few_threads" if task.block_note else "loads_in_flight"
+    return f"{count} threads on an SM, with up to {registers} registers for loads in flight ({chosen})"
 
 
 def block_of_tile(tile: tuple[int, ...]) -> str:

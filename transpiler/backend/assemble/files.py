@@ -148,7 +148,9 @@ class FileAssembler:
         return {
             **self.shared,
             "banner": banner(context, self.origin, printed),
-            "constants": _constants([] if context.in_sections else blocks, lanes, printed),
+            "constants": _constants(
+                [] if context.in_sections else blocks, lanes, printed, context.options.why_comments
+            ),
             "named_constants": self._named_constants(used),
             "extensions": self._extensions(library),
             "temporaries": _as_one(padded(self._temporaries(used))),
@@ -366,9 +368,11 @@ def _as_one(lines: list[str]) -> list[str]:
     return [f"\n{INDENT}".join(lines)] if lines else []
 
 
-def _constants(blocks: list[int], lanes: dict[str, int], printed: list[PrintedTask]) -> list[str]:
+def _constants(blocks: list[int], lanes: dict[str, int], printed: list[PrintedTask], explains: bool) -> list[str]:
     single = len(blocks) == 1
-    constants = [f"BLOCK{'' if single else f'_{block}'} {block}" for block in blocks]
+    noted = [p.task for p in printed if p.task.block_note and explains]
+    notes = {task.block_dim: f"  // {task.block_note}" for task in reversed(noted)}
+    constants = [f"BLOCK{'' if single else f'_{block}'} {block}{notes.get(block, '')}" for block in blocks]
     items = max((p.items for p in printed), default=1)
     if items > 1:
         constants.append(f"LOADS {items}  // iterations of a thread at a time, so that their loads overlap")

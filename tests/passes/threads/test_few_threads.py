@@ -1,0 +1,81 @@
+"""Pass `few_threads`: loops of few long iterations have small blocks, and in CUDA registers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+
+SMALL = "#define BLOCK 32  // 4,096 iterations, for more multiprocessors (few_threads)\n"
+BOUNDS = "__launch_bounds__(BLOCK, 256 / BLOCK)"
+NOTE = "(few_threads)"
+WHY = "// 256 threads on an SM, with up to 255 registers for loads in flight (few_threads)\n"
+
+
+def walkers(n: int, length: int = 24, block_dim: int = 0):
+    x, y = ti.field(ti.i32, (length, n)), ti.field(ti.i32, n)
+    x.from_numpy((np.arange(length * n, dtype=np.int32).reshape(length, n) * 7) % 11 - 5)
+
+    @ti.kernel
+    def walk():
+        if ti.static(block_dim > 0):
+            ti.loop_config(block_dim=block_dim)
+        for i in range(n):
+            at = 3
+            for k in range(length):
+                at = ti.max(at + x[k, i], -20) % 17
+            y[i] = at
+
+    return walk, x.to_numpy(), y
+
+
+@pytest.mark.parametrize("n", [1, 33, 4096])
+def test_results_stay(target: str, n: int) -> None:
+    walk, x, y = walkers(n)
+    walk()
+    at = np.full(n, 3)
+    for row in x:
+        at = np.maximum(at + row, -20) % 17
+    assert np.array_equal(y.to_numpy(), at)
+
+
+def test_blocks_of_a_warp_and_registers() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    source = walkers(4096)[0].source(arch=ti.cuda)
+    assert SMALL in source and BOUNDS in source and WHY in source
+    ti.init(arch=ti.python, log_level=ti.ERROR, why_comments=False)
+    source = walkers(4096)[0].source(arch=ti.cuda)
+    assert "#define BLOCK 32\n" in source and NOTE not in source
+
+
+def test_what_stays() -> None:
+    """Many iterations, very few, short ones, and blocks that the program has chosen."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    sizes = ((1 << 16, 24, 0), (4096, 3, 0), (255, 24, 0), (4096, 24, 64), (4096, 24, 128))
+    for n, length, block_dim in sizes:
+        source = walkers(n, length, block_dim)[0].source(arch=ti.cuda)
+        assert NOTE not in source and "BLOCK 32" not in source, (n, length, block_dim)
+    for options in ({"passes": "-few_threads"}, {"max_block_dim": 64}):
+        ti.init(arch=ti.python, log_level=ti.ERROR, **options)
+        assert NOTE not in walkers(4096)[0].source(arch=ti.cuda), options
+
+
+def test_tasks_with_blocks_of_their_own() -> None:
+    """One task of a kernel has small blocks, the other one keeps its own."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x, y = ti.field(ti.f32, 4096), ti.field(ti.f32, 1 << 20)
+
+    @ti.kernel
+    def both():
+        for i in x:
+            s = 0.0
+            for k in range(4096):
+                if k != i:
+                    s += 1 / (ti.cast(k - i, ti.f32) + x[k] % 7)
+            x[i] = s
+        for i in y:
+            y[i] = i * 0.5
+
+    source = both.source(arch=ti.cuda)
+    assert "#define BLOCK_32 32  // 4,096 iterations" in source and "BLOCK_32, 256 / BLOCK_32" in source
