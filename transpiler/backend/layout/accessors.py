@@ -52,6 +52,8 @@ class MemoryExpressions:
     """For arrays whose elements are stored in parts: the name of the type of these."""
     rows: Mapping[Array, str] = field(default_factory=dict)
     """For arrays whose elements functions load: the name of the type of what they load at a time."""
+    by_rows: frozenset[Array] = frozenset()
+    """Fields of which a thread loads neighbours one after another, which the compiler may do together."""
 
 
 @dataclass(slots=True)
@@ -242,6 +244,7 @@ def _element(array: Array, letters: list[str], memory: MemoryExpressions) -> str
         return memory.cells.of_pool(array.node, array.role) + (f"[{letters[0]}]" if letters else "")
     key: object = (array.role, array.node) if array.role in CELL_MEMBERS else array
     data = expressions.get(key, expressions.get(array, "")) + ("" if target.language.has_pointers else ".v")
+    data = target.language.field_start.format(data) if array in memory.by_rows else data
     element = f"{data}[{row_major(array, indices, target, expressions, memory.constants)}]"
     return target.language.read_only_load.format(element) if array in memory.read_only else element
 

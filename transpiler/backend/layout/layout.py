@@ -51,6 +51,7 @@ from .args_members import WIDENED, ArgsMember, ArgsMembers, assign_offsets, fixe
 from .bindings import array_binding, texture_binding
 from .constants import NamedConstants, named_constants
 from .declarations import Declaration, Reference
+from .neighbour_loads import read_by_rows
 from .own_buffers import ResultBuffer, TemporaryBuffer, result_buffer, temporary_buffer
 from .sparse_functions import SparseSource
 from .structs import Structs, make_structs
@@ -141,10 +142,10 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         target, expressions, trees, cells, constants, members.wide, frozenset(usage.flat), read_only, members.words
     )
     memory.rows = members.rows
+    memory.by_rows = read_by_rows(kernel, usage) if target.language.field_start else frozenset()
     names = taken | structs_of_trees | constants.numbers.keys()
     macros = accessors(usage.arrays, usage.shared, memory, names, {a for t in kernel.tasks for a in t.block_sums})
-    temporaries = temporary_buffer(kernel, target, structs)
-    results = result_buffer(kernel.returns, target, structs)
+    temporaries, results = temporary_buffer(kernel, target, structs), result_buffer(kernel.returns, target, structs)
     memory_types = _stored(kernel, usage)
     stored = _memory_parts(memory_types)
     interface = _interface(kernel, usage, interface_members, size, results, temporaries)
@@ -166,7 +167,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         stored_types=stored,
         structs=structs,
         trees=trees,
-        helpers=_declaring(target, usage, [*stored, *usage.wide.values(), *usage.words.values()], cells),
+        helpers=_declaring(memory, usage, [*stored, *usage.wide.values(), *usage.words.values()]),
         memory_types=memory_types,
         aligned=_aligned(kernel, target, usage, memory_types),
         usage=usage,
@@ -306,8 +307,9 @@ def _pointers(usage: Usage, expressions: dict[object, str]) -> dict[Array, str]:
     return {array: expressions[key] for array, key in keys.items() if array in expressions or array.place is not None}
 
 
-def _declaring(target: Target, usage: Usage, stored: Iterable[Type], cells: SparseSource | None) -> list[str]:
-    """Return the keys of the helpers that declare the types of members."""
+def _declaring(memory: MemoryExpressions, usage: Usage, stored: Iterable[Type]) -> list[str]:
+    """Return the keys of the helpers that declare the types of members, and of those in macros."""
+    target, cells = memory.target, memory.cells
     keys = [key for type in stored for key in storage_helpers(target.language, type)]
     for parameter in usage.parameters:
         name = WIDENED.get(parameter.type.name) if isinstance(parameter.type, Scalar) else None
@@ -316,6 +318,7 @@ def _declaring(target: Target, usage: Usage, stored: Iterable[Type], cells: Spar
     keys += target.language.texture_helpers if usage.textures else ()
     keys += cells.type_helpers() if cells is not None else ()
     keys += ["Report"] if usage.sites and usage.has_records and not target.language.has_pointers else ()
+    keys += ["aligned"] if memory.by_rows else ()
     keys += ["clamp_index"] if any(array.clamped for array in usage.arrays) else ()
     return [*keys, "report_start"] if usage.sites else keys
 

@@ -116,6 +116,7 @@ class Language:
     restrict: what is behind the star of a pointer whose memory no other pointer of the kernel reaches.
     arrow: accesses a member through a pointer to a struct.
     read_only_load: a load of {} that nothing writes while the kernel runs.
+    field_start: the pointer {} with the hint that it is a multiple of 16; "" without need of one.
     wide_access: several neighbours in memory as one vector; in: its {type}, {data} and {number} of the first, {lanes}.
     word_access: a number of a struct, a vector or a matrix in memory; in: its {type}, {data} and its {number} there.
     is_aligned: whether the address {data} is a multiple of {bytes}; `alignment_helpers`: keys of what this needs.
@@ -208,6 +209,7 @@ class Language:
     restrict: str = ""
     arrow: str = "->"
     read_only_load: str = "{}"
+    field_start: str = ""
     wide_access: str = ""
     word_access: str = ""
     is_aligned: str = ""

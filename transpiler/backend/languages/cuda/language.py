@@ -52,6 +52,7 @@ CUDA = Language(
     braces_refuse_narrowing=True,
     size_check="static_assert",
     read_only_load="__ldg(&{})",
+    field_start="aligned({})",
     wide_access="(*({type} *)&{data}[{number}])",
     word_access="(({type} *){data})[{number}]",
     is_aligned="(size_t){data} % {bytes} == 0",

@@ -1,0 +1,85 @@
+"""Fields of which a thread loads neighbours one after another: their start is aligned in CUDA C."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+from shadesmith.runtime.devices.cuda import nvrtc
+from shadesmith.runtime.devices.cuda.cubin import machine_code
+from shadesmith.transpiler.errors import TaichiRuntimeError
+
+
+def gates(rows: int, length: int, start: int = 0, dtype=ti.f32):
+    w, x, y = ti.field(dtype, (3, rows, length)), ti.field(dtype, length), ti.field(dtype, (3, rows))
+    w.from_numpy((np.arange(3 * rows * length) % 7 - 3).reshape(3, rows, length))
+    x.from_numpy(np.arange(length) % 5)
+
+    @ti.kernel
+    def combine():
+        for i in range(rows):
+            s = ti.Vector([ti.cast(0, dtype) for _ in range(3)])
+            for k in range(start, length):
+                for g in ti.static(range(3)):
+                    s[g] += w[g, i, k] * x[k] + w[g, i, k] % 3
+            for g in ti.static(range(3)):
+                y[g, i] = s[g]
+
+    return combine, w, x, y
+
+
+@pytest.mark.parametrize("length", [4, 7, 64])
+@pytest.mark.parametrize("dtype", [ti.f32, ti.i64])
+def test_results_stay(target: str, length: int, dtype) -> None:
+    combine, w, x, y = gates(5, length, dtype=dtype)
+    combine()
+    w, x = w.to_numpy(), x.to_numpy()
+    assert np.array_equal(y.to_numpy(), (w * x + w % 3).sum(axis=2))
+
+
+def test_the_start_is_aligned_where_rows_are() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    source = gates(5, 64)[0].source(arch=ti.cuda)
+    assert "#define w(i, j, k) aligned(args.w_data)[" in source and "#define x(i) aligned(args.x_data)[i]" in source
+    assert "#define y(i, j) args.y_data[" in source and source.count("inline Number *aligned(Number *data)") == 1
+    assert "aligned(args.w_data)" not in gates(5, 66)[0].source(arch=ti.cuda)  # rows of 264 bytes
+    assert "aligned(args.w_data)" in gates(5, 66, dtype=ti.f64)[0].source(arch=ti.cuda)
+    assert "aligned(" not in gates(5, 64, start=1)[0].source(arch=ti.cuda)
+
+
+def test_what_has_no_hint() -> None:
+    """ndarrays, whose start the program chooses; columns; elements of a struct."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    a, s = ti.ndarray(ti.f32, (64, 64)), ti.Struct.field({"v": ti.f32, "w": ti.f32}, shape=64)
+    b, c = ti.field(ti.f32, (64, 64)), ti.field(ti.f32, (3, 64))
+
+    @ti.kernel
+    def add(a: ti.types.ndarray(ti.f32, 2)):
+        for i in range(64):
+            p, q, r = 0.0, 0.0, 0.0
+            for k in range(64):
+                p = ti.sin(p) + a[i, k]
+                q = ti.sin(q) + b[k, i]
+                r = ti.sin(r) + s[k].w
+            c[0, i], c[1, i], c[2, i] = p, q, r
+
+    assert "aligned(" not in add.source(a, arch=ti.cuda)
+
+
+def test_nvrtc_loads_four_at_once() -> None:
+    """By the hint the machine code gets shorter: it has a quarter of the loads."""
+    try:
+        nvrtc.load_nvrtc()
+    except TaichiRuntimeError:
+        pytest.skip("NVRTC is not here")
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    source = gates(5, 64)[0].source(arch=ti.cuda)
+    plain = source.replace("aligned(args.", "(args.")
+    sizes = [sum(map(_loads, machine_code(nvrtc.compile_cubin(text)[0]).values())) for text in (source, plain)]
+    assert sizes[0] * 3 < sizes[1]
+
+
+def _loads(code: bytes) -> int:
+    """Return the number of LDG instructions. Their opcode is in the low bits of 16 bytes."""
+    return sum((code[k] | code[k + 1] << 8) & 0xFFF == 0x981 for k in range(0, len(code) - 1, 16))

@@ -1,0 +1,64 @@
+"""Finds the fields of which a thread loads neighbours one after another: some compilers need a hint about alignment.
+
+    for (int k = 0; k < m; k++) s += a(i, k);        #define a(i, j) aligned(args.a_data)[(i) * a_n1 + (j)]
+
+NVRTC unrolls such a loop, and where it knows that four neighbours start at a multiple of 16 bytes, it loads them at
+once. That takes a start of the field, rows of so many bytes, and a loop from a multiple of four. A gated recurrent unit
+of 64 numbers took an H200 .031 ms, and .011 so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...ir.elements.own_memory import is_plain_field
+from ...ir.functions import called
+from ...ir.nodes import Block, Statement, blocks, operands, walk
+from ...ir.statements import Array, Const, GlobalLoad, GlobalPtr, LoopIndex, RangeFor, base_pointer
+from ...ir.tasks import Kernel
+from ...ir.types import element_of
+from .usage import Usage
+
+BYTES = 16
+"""Of a load."""
+
+
+def read_by_rows(kernel: Kernel, usage: Usage) -> frozenset[Array]:
+    """Return such fields. usage: of the arrays, of which some are accessed by other means."""
+    bodies = [task.body for task in kernel.tasks]
+    bodies += [function.body for function in called(*bodies)]
+    found = {array for body in bodies for loop, inside in _loops(body) for array in _read_along(loop, inside)}
+    return frozenset(array for array in found if array not in usage.wide and array not in usage.flat)
+
+
+def _loops(block: Block) -> Iterator[tuple[RangeFor, list[Statement]]]:
+    """Return the serial loops in a block that start at a multiple of four and step by one, and what is inside."""
+    for statement in walk(block):
+        if isinstance(statement, RangeFor) and len(statement.starts) == 1:
+            start, step = statement.starts[0], statement.steps[0]
+            if isinstance(start, Const) and isinstance(step, Const) and step.value == 1 and int(start.value) % 4 == 0:
+                yield statement, [s for inner in blocks(statement) for s in walk(inner)]
+
+
+def _read_along(loop: RangeFor, inside: list[Statement]) -> Iterator[Array]:
+    """Return the fields that are loaded along their last axis by the index of a loop."""
+    for load in inside:
+        pointer = base_pointer(load.pointer) if isinstance(load, GlobalLoad) else None
+        if isinstance(pointer, GlobalPtr) and pointer.indices and _has_whole_rows(pointer.array):
+            *before, last = pointer.indices
+            is_along = isinstance(last, LoopIndex) and last.loop is loop
+            if is_along and not any(_depends_on(index, loop) for index in before):
+                yield pointer.array
+
+
+def _has_whole_rows(array: Array) -> bool:
+    """Return whether each row of a field starts at a multiple of 16 bytes."""
+    if not is_plain_field(array) or array.shape is None or array.clamped or any(array.offset or ()):
+        return False
+    return array.ndim == 1 or array.shape[-1] * element_of(array.element).size_bytes % BYTES == 0
+
+
+def _depends_on(value: Statement, loop: RangeFor) -> bool:
+    """Return whether a value is computed from the index of a loop."""
+    is_index = isinstance(value, LoopIndex) and value.loop is loop
+    return is_index or any(_depends_on(operand, loop) for operand in operands(value))
