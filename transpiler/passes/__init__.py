@@ -84,6 +84,7 @@ from .drivers.short_extremes import short_extremes
 from .drivers.truth_indices import truth_indices
 from .drivers.wide_shifts import wide_shifts
 from .gathers.gather_adjoints import gather_adjoints
+from .rows.block_scans import block_scans
 from .rows.shared_columns import shared_columns
 from .rows.shared_rows import shared_rows
 from .sparse.activate_cells import activate_cells
@@ -195,6 +196,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     keep_elements: (RangeFor, While),
     loads_before_loops: (RangeFor, While),
     carried_elements: (RangeFor,),
+    block_scans: (RangeFor,),
     reduce_atomics: (AtomicOp,),
     private_sums: (AtomicOp,),
     block_sums: (AtomicOp,),
@@ -303,6 +305,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         keep_elements,  # after cleanup: equal indices are one value; after `demote_atomics`: `+=` is a load and a store
         loads_before_loops,  # after `keep_elements`: loops that no longer store change nothing that they load
         carried_elements,  # after `keep_elements`, whose elements are the same in all iterations
+        block_scans,  # after `carried_elements`, which makes variables of elements
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
         fuse_result,  # after `reduce_atomics`: what follows the loop joins its task
         private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array
