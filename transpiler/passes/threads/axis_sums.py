@@ -129,8 +129,11 @@ def _groups(task: Task, fast_math: bool) -> dict[frozenset[int], None]:
     atomics = _added(task)
     if not 0 < len(atomics) <= MOST_SUMS:
         return {}
-    allowed, excluded = set(atomics), (*RECORDS, Rand, GlobalStore, Call, AtomicOp, Break, Continue, Return)
-    if any(isinstance(s, excluded) and s not in allowed for s in walk(task.body)):
+    allowed, excluded = set(atomics), (*RECORDS, Rand, GlobalStore, AtomicOp, Break, Continue, Return)
+    statements = list(walk(task.body))
+    if any(isinstance(s, excluded) and s not in allowed for s in statements):
+        return {}
+    if any(isinstance(s, Call) and s.EFFECT for s in statements):  # others compute with numbers
         return {}
     axes = [_axes_of(atomic, loop, fast_math) for atomic in atomics]
     if None in axes or _are_unlike(atomics):
