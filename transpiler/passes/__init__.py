@@ -214,7 +214,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     step_addresses: (RangeFor,),
     lane_whiles: (While,),
     short_vectors: (RangeFor,),
-    short_extremes: ("gt", "lt"),
+    short_extremes: ("gt", "lt", "ge", "le", "eq", "ne"),
     lane_terms: (RangeFor,),
     operand_order: (Tensor,),
     expand_vectors: (Tensor,),
