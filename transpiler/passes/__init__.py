@@ -81,6 +81,7 @@ from .drivers.minima import minima
 from .drivers.rejoined_threads import rejoined_threads
 from .drivers.rounded_halves import rounded_halves
 from .drivers.short_extremes import short_extremes
+from .drivers.static_rows import static_rows
 from .drivers.truth_indices import truth_indices
 from .drivers.wide_shifts import wide_shifts
 from .gathers.gather_adjoints import gather_adjoints
@@ -216,7 +217,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     step_addresses: (RangeFor,),
     lane_whiles: (While,),
     short_vectors: (RangeFor,),
-    short_extremes: ("gt", "lt"),
+    short_extremes: ("gt", "lt", "ge", "le", "eq", "ne"),
     lane_terms: (RangeFor,),
     operand_order: (Tensor,),
     expand_vectors: (Tensor,),
@@ -231,6 +232,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     normal_numbers: ("rsqrt", "sqrt", "div"),
     short_angles: ("sin", "cos"),
     exact_ends: (RangeFor,),
+    static_rows: (RangeFor,),
     unroll_loops: (RangeFor,),
     register_arrays: (Tensor,),
     added_shifts: ("sar", "shr"),
@@ -366,6 +368,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         rounded_halves,  # after all passes that add or change conversions
         exact_ends,  # after all passes that change loops
         truth_indices,  # after all passes that change addresses
+        static_rows,  # likewise; before `unroll_loops`, which would give such loops another hint
         unroll_loops,  # likewise
         register_arrays,  # likewise
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup

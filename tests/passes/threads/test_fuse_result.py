@@ -112,3 +112,31 @@ def test_loops_of_which_a_launch_chooses_one(target: str) -> None:
             found = kernel(x, y) if kernel is returned else kernel(x, y, z)
             expected = 2 * (4 if is_same else 3 * n)
             assert (found if kernel is returned else z[0] - 2) == expected, (n, is_same, kernel.__name__)
+
+
+@pytest.mark.parametrize("start", [(0, 0, 0), (1, -2, 3)])
+def test_start_values_of_vectors(target: str, start: tuple[int, int, int]) -> None:
+    """They take no launch either, in a variable that is returned and in an element."""
+    x, s = ti.Vector.field(3, ti.f32, 3000), ti.Vector.field(3, ti.f32, ())
+    numbers = (np.arange(9000) % 17).astype(np.float32).reshape(3000, 3)
+    x.from_numpy(numbers)
+
+    @ti.kernel
+    def total() -> ti.math.vec3:
+        t = ti.math.vec3(*start)
+        for i in x:
+            t += x[i]
+        return t * 2
+
+    @ti.kernel
+    def add():
+        s[None] = ti.math.vec3(*start)
+        for i in x:
+            s[None] += x[i]
+
+    add()
+    assert np.array(total()).tolist() == (2 * (numbers.sum(axis=0) + start)).tolist()
+    assert s.to_numpy().tolist() == (numbers.sum(axis=0) + start).tolist()
+    for kernel in (total, add):
+        for arch in (ti.cuda, ti.vulkan, ti.cpu):
+            assert len(kernel.inspect(arch=arch).module.tasks) == 1

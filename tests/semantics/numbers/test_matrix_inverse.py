@@ -42,7 +42,7 @@ def test_errors_grow_with_the_condition_number(target: str, dtype: ti.types, n: 
     assert (np.abs(d - determinant) <= allowed * np.abs(determinant)).all()
 
 
-@pytest.mark.parametrize("scale", [1e15, 1e-15])
+@pytest.mark.parametrize("scale", [1e15, 1e11, 1.0, 1e-4, 1e-15])
 def test_scale_does_not_matter(target: str, scale: float) -> None:
     @ti.kernel
     def inverse(a: ti.math.mat3) -> ti.math.mat3:
@@ -55,6 +55,19 @@ def test_scale_does_not_matter(target: str, scale: float) -> None:
     for kernel, n in ((inverse, 3), (inverse_4, 4)):
         a = np.random.default_rng(3).standard_normal((n, n)) * scale
         assert np.allclose(kernel(ti.Matrix(a)).to_numpy() @ a, np.eye(n), atol=1e-5)
+
+
+def test_usual_3x3_matrices_are_not_scaled() -> None:
+    """No number waits for the largest of nine, nor for a division by it."""
+
+    @ti.kernel
+    def inverse(a: ti.math.mat3) -> ti.math.mat3:
+        return a.inverse()
+
+    ti.init(arch=ti.cpu)
+    source = inverse.source(ti.Matrix(np.eye(3)))
+    assert "largest = at_least_f32(fabsf(a.m[i][j]), largest);" in source
+    assert "scale = largest > 1e-4f && largest < 1e12f ? 1.0f : 1.0f / largest;" in source
 
 
 def test_rows_are_exchanged(target: str) -> None:

@@ -32,7 +32,7 @@ from ..print.functions import PrintedFunction, in_order_of_calls, prototypes
 from ..print.lines import PrintedBody, fitted, line_map, map_of_lines, wrapped_head, wrapped_text
 from ..print.reductions import OWN, helpers_of, loop_with_a_choice, loop_with_copies, nest_in_any_order, nest_in_parts
 from ..print.textures import declarations
-from ..print.threads import Threads, is_vectorized, nest, part_pragma, pragma, region_and_loop
+from ..print.threads import Threads, is_vectorized, nest, part_pragma, pragma, region_and_loop, row_pragma
 from .banner import banner, first_line, loop_location, origin_of, python_line, task_title
 from .context import EmitContext
 from .entries import block_of_tile, entry_head, fits_entry, launch_bounds, opening, registers_note
@@ -280,13 +280,16 @@ class FileAssembler:
         if p.task.private and (region := region_and_loop(p.task, threads, has_loops, uneven)):
             call = f"{p.function}({', '.join([OWN, *p.arguments])});"
             around = loop_with_a_choice if p.task.private[0].is_choice else loop_with_copies
-            lines, omp = around(p.entry_expressions, p.task, *region, nest(threads, call, False)), ""
+            lines, omp = around(p.entry_expressions, p.task, *region, nest(threads, call)), ""
             p.helpers += helpers_of(p.task)
             p.used = p.used.with_all([p.entry_expressions.used])
         else:
             simd = _is_simd(p, threads, vectorizable)
             omp = pragma(p.task, threads, has_loops, uneven, simd)
-            lines = nest(threads, call, simd and " simd " not in omp)
+            inner = "#pragma omp simd" if simd and " simd " not in omp else ""
+            if omp and (of_row := row_pragma(p.task, threads, uneven, simd)):
+                omp, inner = "", of_row
+            lines = nest(threads, call, inner)
         if p.task.reductions:
             p.reductions.simd = p.reductions.simd if vectorizable else None
             lines, omp = _nest_with_reductions(p, threads, call, has_loops, uneven), ""

@@ -29,6 +29,8 @@ from .loop_heads import bound, comparison_operand, loop_head
 
 MANY_ITERATIONS, FEW_ITERATIONS = 8192, 64
 """Iterations from which a loop is worth threads on the host: with a short body, with a body that contains loops."""
+FEW_ROWS = 64
+"""Iterations of outer loops below which the threads of a host share the iterations of all loops."""
 
 MAX_COMPARED = 10
 """Pairs of addresses that gcc compares before a loop to exclude overlap."""
@@ -356,12 +358,12 @@ def _inside(rendered: Rendered, needed: int) -> str:
     return rendered.source if rendered.precedence >= needed else f"({rendered.source})"
 
 
-def nest(threads: Threads, call: str, vectorized: bool) -> list[str]:
-    """Return the lines of nested loops around `call`. vectorized: mark the innermost loop for vectorization."""
+def nest(threads: Threads, call: str, directive: str = "") -> list[str]:
+    """Return the lines of nested loops around `call`. directive: for the innermost loop."""
     lines: list[str] = []
     for depth, head in enumerate(threads.loops):
-        if vectorized and depth == len(threads.loops) - 1:
-            lines.append(INDENT * depth + "#pragma omp simd")
+        if directive and depth == len(threads.loops) - 1:
+            lines.append(INDENT * depth + directive)
         lines.append(INDENT * depth + head + " {")
     lines.append(INDENT * len(threads.loops) + call)
     return lines + [INDENT * depth + "}" for depth in reversed(range(len(threads.loops)))]
@@ -381,6 +383,28 @@ def is_vectorized(threads: Threads, reads: Collection[object], writes: Collectio
     pairs = len(writes) * (len(writes) - 1) // 2 + len(writes) * len({*reads} - {*writes})
     is_short = threads.extents is not None and threads.extents[-1] in SHORT_ROWS
     return (len(threads.loops) > 1 or pairs > MAX_COMPARED) and not is_short
+
+
+def few_rows(threads: Threads) -> int | None:
+    """Return the number of iterations of the outer loops of several if these are too few for the threads of a host."""
+    if threads.extents is None or len(threads.loops) != len(threads.extents) or len(threads.loops) == 1:
+        return None
+    rows = constant_count(threads.extents[:-1])
+    return rows if rows is not None and rows < FEW_ROWS else None
+
+
+def row_pragma(task: Task, threads: Threads, uneven: bool, simd: bool) -> str:
+    """Return OpenMP's directive for the innermost loop, if the loops around it are few; "" if they are not.
+
+    Each of the outer iterations starts the threads, which a short innermost loop is not worth.
+    uneven, simd: as in `pragma`.
+    """
+    rows, known = few_rows(threads), constant_count(threads.extents)
+    if rows is None or known is None or known < max(rows, 1) * MANY_ITERATIONS:
+        return ""
+    number = "" if task.loop is None or task.loop.parallelize is None else f"num_threads({task.loop.parallelize}) "
+    schedule = "dynamic, 64" if uneven else "static"
+    return f"#pragma omp parallel for {'simd ' if simd else ''}firstprivate(args) {number}schedule({schedule})"
 
 
 def part_pragma(task: Task, threads: Threads | None, loops: bool, uneven: bool) -> str:
@@ -426,14 +450,15 @@ def pragma(task: Task, threads: Threads | None, loops: bool, uneven: bool, simd:
     known = constant_count(threads.extents)
     if known is not None and known < least:
         return ""
-    collapsed = len(threads.loops) - 1
-    simd = simd and collapsed == 0
+    is_flat = len(threads.loops) == 1 or (few_rows(threads) is not None and not simd)
+    collapsed = len(threads.loops) - (0 if is_flat else 1)
+    simd = simd and is_flat
     parts = [f"#pragma omp parallel for {'simd ' if simd else ''}firstprivate(args)"]
     if task.loop is not None and task.loop.parallelize is not None:
         parts.append(f"num_threads({task.loop.parallelize})")
     if collapsed > 1:
         parts.append(f"collapse({collapsed})")
-    chunk = ", 64" if uneven and collapsed == 0 and not (task.synchronizes or task.lane_loops) else ""
+    chunk = ", 64" if uneven and is_flat and not (task.synchronizes or task.lane_loops) else ""
     parts.append(f"schedule({'dynamic' if uneven else 'static'}{chunk})")
     if known is None:
         parts.append(f"if ({'parallel: ' if simd else ''}{threads.count} >= {least})")

@@ -12,20 +12,41 @@ core 38 ms in place of 54 (Viterbi's algorithm, Zen 5). In long loops the branch
 
 Only within a loop that carries something else than sums from one iteration to the next: of others gcc makes vectors,
 also with such branches in them. The nearest of 12 points to each of 262,144 took 2.6 ms without the branch, .2 with it.
+
+    for k in range(n) {                             for k in range(n) {
+        s = table[s, text[k]]                           s = table[s, text[k]]
+        if s == 7 { last = k }               ->         last = last + (k - last) * (s == 7)
+    }                                               }
+
+Likewise where a loop waits for an element whose index is another one, as automata do: what is computed meanwhile takes
+no time, but a wrong guess does. 8,192 lines of 160 letters took one core 4.3 ms, 2.3 so (Zen 3, gcc 12).
 """
 
 from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Remark, Statement, blocks, walk, walk_blocks
-from ...ir.statements import Alloca, Const, If, LocalLoad, LocalStore, Operation, RangeFor, base_pointer, repeats
+from ...ir.statements import (
+    Alloca,
+    Const,
+    GlobalLoad,
+    If,
+    LocalLoad,
+    LocalStore,
+    Operation,
+    RangeFor,
+    While,
+    base_pointer,
+    repeats,
+)
 from ...ir.tasks import Kernel
 from ...ir.types import f32, f64, i32
-from ..analysis.queries import trip_count
+from ..analysis.queries import computed_from, trip_count
 from ..context import PassContext
 
 MOST = 16
 """Iterations of a short loop."""
+COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 REMARK = Remark("without a branch (short_extremes)")
 
 
@@ -42,7 +63,50 @@ def short_extremes(kernel: Kernel, context: PassContext) -> bool:
                 for block in [b for body in blocks(loop) for b in walk_blocks(body)]:
                     for branch in [s for s in block.statements if isinstance(s, If)]:
                         changed |= _replace(block, branch)
+        for loop in [s for s in walk(root) if isinstance(s, (RangeFor, While)) and repeats(s) and _goes_on_from(s)]:
+            for branch in [s for s in loop.body if isinstance(s, If)]:
+                changed |= _select(loop.body, branch)
     return changed
+
+
+def _goes_on_from(loop: RangeFor | While) -> bool:
+    """Return whether a loop stores an element in a variable that says which element is next."""
+    statements = list(walk(loop.body))
+    if any(repeats(s) for s in statements if s.BLOCKS):
+        return False
+    stores = [s for s in statements if isinstance(s, LocalStore) and isinstance(s.pointer, Alloca)]
+    loaded = {store: [s for s in computed_from(store.value) if isinstance(s, GlobalLoad)] for store in stores}
+    return any(
+        isinstance(value, LocalLoad) and value.pointer is store.pointer
+        for store, loads in loaded.items()
+        for load in loads
+        for value in computed_from(load.pointer)
+    )
+
+
+def _select(block: Block, branch: If) -> bool:
+    """Replace a branch that stores integers that are known anyway; return whether it is one."""
+    condition, stores = branch.condition, [s for s in branch.then if isinstance(s, LocalStore)]
+    if branch.otherwise is not None or not isinstance(condition, Operation) or condition.op not in COMPARISONS:
+        return False
+    if not all(isinstance(s, (LocalStore, Const)) for s in branch.then) or not all(map(_is_place, stores)):
+        return False
+    builder = Builder(Block(), branch.location)
+    for statement in branch.then:
+        _store_if(builder, statement, condition)
+    position = block.statements.index(branch)
+    block.statements[position : position + 1] = builder.block.statements
+    return True
+
+
+def _store_if(builder: Builder, statement: Statement, condition: Statement) -> None:
+    """Add what a branch does, without the branch: a constant, or what is stored in an integer."""
+    if not isinstance(statement, LocalStore):
+        builder.add(statement)
+        return
+    earlier = builder.add(LocalLoad(statement.pointer, type=i32))
+    change = builder.op("mul", builder.op("sub", statement.value, earlier), builder.cast(condition, i32))
+    builder.add(LocalStore(statement.pointer, builder.op("add", earlier, change), remarks=(REMARK,)))
 
 
 def _is_short(statement: Statement) -> bool:
@@ -70,14 +134,9 @@ def _replace(block: Block, branch: If) -> bool:
     if not _is_compared_now(block, branch, condition, best):
         return False
     builder = Builder(Block(), branch.location)
-    for store in branch.then:
-        if not isinstance(store, LocalStore):
-            builder.add(store)
-        elif store.pointer is not best:
-            earlier = builder.add(LocalLoad(store.pointer, type=i32))
-            difference = builder.op("sub", store.value, earlier)
-            change = builder.op("mul", difference, builder.cast(condition, i32))
-            builder.add(LocalStore(store.pointer, builder.op("add", earlier, change), remarks=(REMARK,)))
+    for statement in branch.then:
+        if not isinstance(statement, LocalStore) or statement.pointer is not best:
+            _store_if(builder, statement, condition)
     again = [builder.add(LocalLoad(best, type=best.type)) if o is not new else new for o in condition.operands]
     old = next(o for o in again if o is not new)
     builder.add(LocalStore(best, builder.op("select", builder.op(condition.op, *again), new, old)))

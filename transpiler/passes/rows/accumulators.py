@@ -46,10 +46,14 @@ def accumulators(
             if not isinstance(variable, Alloca) or op is None or found.setdefault(variable, op) != op:
                 return None
             own_loads.add(statement.value.operands[0])  # type: ignore[attr-defined]
-        elif isinstance(statement, (Break, Continue, Call)) or (
-            statement.EFFECT & (Effect.WRITE | Effect.FENCE)
-            and not isinstance(statement, (Alloca, GlobalStore))
-            and statement not in known
+        elif (
+            isinstance(statement, (Break, Continue))
+            or (isinstance(statement, Call) and statement.EFFECT)
+            or (
+                statement.EFFECT & (Effect.WRITE | Effect.FENCE)
+                and not isinstance(statement, (Alloca, GlobalStore))
+                and statement not in known
+            )
         ):
             return None
     loads = [s for s in walk(row.body) if isinstance(s, LocalLoad)]

@@ -21,8 +21,11 @@ from dataclasses import dataclass, field
 from ...ir.nodes import Block, Statement, walk
 from ...ir.statements import (
     Alloca,
+    AtomicOp,
     Cast,
     Const,
+    GlobalLoad,
+    GlobalPtr,
     GlobalStore,
     LocalLoad,
     LocalStore,
@@ -34,9 +37,13 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Task
 from ...ir.types import Scalar, i32
-from ..analysis.queries import computed_from, ends_iteration, ends_loop, is_given, is_index_of
+from ..analysis.linear import Reader
+from ..analysis.queries import computed_from, ends_iteration, ends_loop, is_given, is_index_of, trip_count
 from ..tiles.block_tiles import may_synchronize
 from .first_lane import Users, is_for_one, may_be_for_one, users_in
+
+MOST_PARTS = 32
+"""Iterations of a loop over the parts of an element, as over the bits of a word."""
 
 Joined = Mapping[RangeFor, Mapping[Alloca, str]]
 """The accumulators of each row, with the operations that join those of the threads."""
@@ -44,10 +51,14 @@ Joined = Mapping[RangeFor, Mapping[Alloca, str]]
 
 @dataclass(slots=True)
 class RowLoops:
-    """The loops over rows of an iteration, in order. around: the serial loop that one of them is in."""
+    """The loops over rows of an iteration, in order. around: the serial loop that one of them is in.
+
+    outer_are_rows: loops inside of them are over the parts of an element.
+    """
 
     rows: list[RangeFor] = field(default_factory=list)
     around: dict[RangeFor, RangeFor] = field(default_factory=dict)
+    outer_are_rows: bool = False
 
     @property
     def outermost(self) -> list[RangeFor]:
@@ -66,21 +77,29 @@ def rows_of(task: Task) -> list[RangeFor]:
     return [] if any(map(is_for_one, between)) else loops.rows
 
 
-def loops_over_rows(task: Task) -> RowLoops:
+def loops_over_rows(task: Task, outer_are_rows: bool = False) -> RowLoops:
     """Return the loops in the iterations of a task, if several threads may run them, one loop after another, and one
-    thread alone what is between them; else none."""
-    loop, found = task.loop, RowLoops()
+    thread alone what is between them; else none.
+
+    outer_are_rows: of loops with short loops inside, over the parts of an element, the outer ones are the rows.
+    """
+    loop, found = task.loop, RowLoops(outer_are_rows=outer_are_rows)
     if loop is None or loop.order or loop.cells is not None or task.private or task.tile or task.block_dim % 32:
         return found
     outermost = [s for s in task.body if isinstance(s, RangeFor)]
-    outside = list(task.body)
+    outside, parts = list(task.body), set[RangeFor]()
     for outer in outermost:
         inner = [s for s in outer.body if isinstance(s, RangeFor)]
+        if outer_are_rows:
+            if not all(is_over_parts(each, outer) for each in inner):
+                return RowLoops()
+            parts |= {each for each in inner if repeats(each)}
+            inner = []
         found.rows += inner or [outer]
         found.around |= dict.fromkeys(inner, outer)
         outside += outer.body.statements if inner else []
     loops = [s for s in walk(task.body) if repeats(s)]
-    if not loops or set(loops) != {*outermost, *found.rows} or not may_synchronize(task, reduces=True):
+    if not loops or set(loops) != {*outermost, *found.rows, *parts} or not may_synchronize(task, reduces=True):
         return RowLoops()
     before = outside[: outside.index(outermost[-1])] + outside[len(task.body) :]
     between = [statement for statement in before if statement not in loops]
@@ -92,6 +111,28 @@ def _is_row(row: RangeFor) -> bool:
     """Return whether a loop has one axis, in steps of 1, and no author who unrolls it."""
     is_plain = len(row.starts) == 1 and is_const(row.steps[0], 1) and not row.unroll_count
     return is_plain and row.starts[0].type == i32
+
+
+def is_over_parts(inner: RangeFor, row: RangeFor) -> bool:
+    """Return whether a loop is over the parts of an element of a row, as over the bits of a word: it is short, and what
+    it loads is the same for all elements, or next to what it loads for the next one. It stores nothing."""
+    if any(isinstance(s, (GlobalStore, AtomicOp)) for s in walk(inner.body)):
+        return False  # `y[i, w + b]` is one element for several elements of a row
+    reader = Reader({inner, row, *walk(row.body)}, {}, scales=True)
+    pointers = [base_pointer(s.pointer) for s in walk(inner.body) if isinstance(s, GlobalLoad)]
+    elements = [pointer for pointer in pointers if isinstance(pointer, GlobalPtr)]
+    return (trip_count(inner) or MOST_PARTS + 1) <= MOST_PARTS and all(_is_near(p, row, reader) for p in elements)
+
+
+def _is_near(pointer: GlobalPtr, row: RangeFor, reader: Reader) -> bool:
+    """Return whether an element is at most `MOST_PARTS` elements from that for the next element of a row."""
+    if not pointer.indices:
+        return True
+    *outer, last = pointer.indices
+    if any(is_index_of(value, row) for index in outer for value in computed_from(index)):
+        return False
+    place = reader.read(last)
+    return place is not None and abs(place.indices.get((row, 0), 0)) <= MOST_PARTS
 
 
 def exchange_together(loops: RowLoops, joined: Joined, finding: Collection[RangeFor]) -> bool:

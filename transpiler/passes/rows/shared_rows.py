@@ -105,9 +105,8 @@ def _divide(kernel: Kernel, task: Task, most: int, context: PassContext) -> bool
 
     A task whose rows have a length that only the launch knows becomes two, for long rows and for others.
     """
-    loops = loops_over_rows(task)
-    rows, around = loops.rows, loops.around
-    lanes = 0 if task.loop is None else min((lanes_of(r, task.loop, around.get(r), most) for r in rows), default=0)
+    loops, lanes = _worth_sharing(task, most)
+    rows = loops.rows
     changes = _changes(task, rows, context) if lanes else None
     apart = None if changes is None else _apart(task, loops, changes)
     if apart is None or changes is None or not _may_join(loops, changes, context):
@@ -127,9 +126,20 @@ def _divide(kernel: Kernel, task: Task, most: int, context: PassContext) -> bool
         say_when(task, other, conditions)
         put_in_place(kernel, task, [task, other])
         if not apart:
-            _share(other, lanes, context)
-    _share(task, own, context)
+            _share(other, loops.outer_are_rows, lanes, context)
+    _share(task, loops.outer_are_rows, own, context)
     return True
+
+
+def _worth_sharing(task: Task, most: int) -> tuple[RowLoops, int]:
+    """Return the loops of a task that threads may share, and how many threads should; 0 if none should."""
+    loops, lanes = RowLoops(), 0
+    for outer_are_rows in (False, True):
+        if task.loop is not None and lanes == 0:
+            loops = loops_over_rows(task, outer_are_rows)
+            around = loops.around
+            lanes = min((lanes_of(row, task.loop, around.get(row), most) for row in loops.rows), default=0)
+    return loops, lanes
 
 
 def _changes(task: Task, rows: list[RangeFor], context: PassContext) -> dict[Statement, Scatter] | None:
@@ -154,9 +164,9 @@ def _joined(row: RangeFor, changes: Collection[Statement], context: PassContext)
     return accumulators(row, context.options.fast_math, stores_of(extremes(row)).union(changes))
 
 
-def _share(task: Task, lanes: int, context: PassContext) -> None:
+def _share(task: Task, outer_are_rows: bool, lanes: int, context: PassContext) -> None:
     """Give each iteration of a task several threads."""
-    loops = loops_over_rows(task)
+    loops = loops_over_rows(task, outer_are_rows)
     changes = _changes(task, loops.rows, context) or {}
     _Sharing(task, loops, changes, lanes, context).run()
 

@@ -28,9 +28,11 @@ from ...ir.statements import (
     GlobalPtr,
     GlobalStore,
     GlobalTemporary,
+    MatrixInit,
     Return,
     Temporary,
     base_pointer,
+    is_const,
 )
 from ...ir.tasks import Kernel, Reduction, Task
 from ...ir.types import element_of
@@ -152,12 +154,17 @@ def _start_values(task: Task) -> dict[Temporary, Statement] | None:
     for statement in task.body.statements:
         if isinstance(statement, GlobalStore):
             pointer = statement.pointer
-            if not isinstance(pointer, GlobalTemporary) or not is_invariant(statement.value):
+            if not isinstance(pointer, GlobalTemporary) or not all(map(is_invariant, _numbers_of(statement.value))):
                 return None
             starts[pointer.temporary] = statement.value
         elif statement.EFFECT or statement.BLOCKS:
             return None
     return starts
+
+
+def _numbers_of(value: Statement) -> list[Statement]:
+    """Return the numbers that a vector is made of, or a number itself."""
+    return value.elements if isinstance(value, MatrixInit) else [value]
 
 
 def _reductions(task: Task) -> dict[Temporary, Reduction]:
@@ -219,7 +226,7 @@ def _drop_pointers(body: Block, starts: dict[Temporary, Statement]) -> None:
 
 def _is_neutral(start: Statement, op: str, context: PassContext) -> bool:
     """Return whether a start value changes nothing; with exact floats, 0.0 changes -0.0."""
-    if not isinstance(start, Const) or op != "add" or start.value != 0:
+    if op != "add" or not all(is_const(number, 0) for number in _numbers_of(start)):
         return False
     return context.options.fast_math or not element_of(start.type).is_float if start.type is not None else False
 
@@ -275,7 +282,8 @@ def _start_before(tasks: list[Task], atomic: AtomicOp) -> tuple[Task, GlobalStor
         is_only = sum(
             isinstance(s, GlobalStore) and underlying_object(s.pointer) is pointer.array for s in walk(task.body)
         )
-        return (task, store) if is_same and is_only == 1 and isinstance(store.value, Const) else None
+        is_known = all(isinstance(number, Const) for number in _numbers_of(store.value))
+        return (task, store) if is_same and is_only == 1 and is_known else None
     return None
 
 

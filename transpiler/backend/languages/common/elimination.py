@@ -9,10 +9,15 @@ loops keeps small matrices in registers.
 
 from __future__ import annotations
 
-from ....ir.types import Tensor
+from ....ir.types import Scalar, Tensor, f32, f64
 from . import literals
 from .language import Language
 from .tensors import element_source, name_of, tensor_name
+
+USUAL: dict[Scalar, tuple[float, float]] = {f32: (1e-4, 1e12), f64: (1e-50, 1e100)}
+"""Sizes of the largest element between which a 3x3 matrix is inverted as it is: products of three are far from the ends
+of the type. In C that is a branch, for which nothing waits: 2^14 matrices took a core .09 ms in place of .28 (gcc 12).
+"""
 
 
 def determinant(language: Language, matrix: Tensor, absolute: str) -> str:
@@ -20,14 +25,14 @@ def determinant(language: Language, matrix: Tensor, absolute: str) -> str:
     return _determinant_3(language, matrix) if matrix.shape[0] == 3 else _determinant_n(language, matrix, absolute)
 
 
-def inverse(language: Language, matrix: Tensor, absolute: str, maximum: str) -> str:
+def inverse(language: Language, matrix: Tensor, absolute: str, at_least: str) -> str:
     """Return the body of a function of `a`, which returns infinities and nan for a singular matrix.
 
-    maximum: the template of the greater of {0} and {1}.
+    at_least: the template of the greater of {0} and {1}, of which {1} is no NaN.
     """
     if matrix.shape[0] == 3:
         size = absolute.format(_element(language, matrix, "i", "j"))
-        return _inverse_3(language, matrix, maximum.format("largest", size))
+        return _inverse_3(language, matrix, at_least.format(size, "largest"))
     return _inverse_n(language, matrix, absolute)
 
 
@@ -65,14 +70,18 @@ def _inverse_3(language: Language, matrix: Tensor, larger: str) -> str:
         for j in range(3)
     )
     row = " + ".join(f"{_element(language, matrix, 0, k)} * {_element(language, matrix, k, 0, 'r')}" for k in range(3))
+    scale = f"{one} / largest"
+    if matrix.element in USUAL:
+        least, most = (literals.literal(language, matrix.element, value).template for value in USUAL[matrix.element])
+        scale = f"largest > {least} && largest < {most} ? {one} : {scale}"
     return f"""\
-    {scalar} largest = {zero};  // scaled to 1, so that no product overflows
+    {scalar} largest = {zero};  // scaled to 1 if products might overflow
     for (int i = 0; i < 3; i++) {{
         for (int j = 0; j < 3; j++) {{
             largest = {larger};
         }}
     }}
-    {scalar} scale = {one} / largest;
+    {scalar} scale = {scale};
     for (int i = 0; i < 3; i++) {{
         for (int j = 0; j < 3; j++) {{
             {a} *= scale;

@@ -364,9 +364,9 @@ def _determinant(language: Language, op: str, types: Sequence[Type], result: Typ
 
 def _inverse(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
     scalar = element_of(result)
-    absolute, maximum = (scalar_syntax(language, name, scalar, scalar).template for name in ("abs", "max"))
+    absolute, at_least = (scalar_syntax(language, name, scalar, scalar).template for name in ("abs", "at_least"))
     matrix = _tensor(types[0])
-    return elimination.unrolled(language, matrix, elimination.inverse(language, matrix, absolute, maximum)), ()
+    return elimination.unrolled(language, matrix, elimination.inverse(language, matrix, absolute, at_least)), ()
 
 
 def _overflows(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
