@@ -11,7 +11,7 @@ the epoch -1, so the one comparison of every access also detects objects of a se
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
 from math import prod
 from typing import Any, Protocol
@@ -27,8 +27,12 @@ from ..session.allocation_handle import CLOSED, AllocationHandle
 
 Array = np.ndarray[Any, Any]
 
-BLOCK_BYTES = 1 << 24
-"""A mirror is filled in pieces of this size, so that reading one element of a large array does not copy all of it."""
+BLOCK_BYTES = 1 << 16
+"""A mirror is filled in pieces of this size, so that reading one element of a large array does not copy all of it. With
+pieces of 16 MB `x[n - 1] = 0` took .84 ms on an H200 for a field of 4 MB."""
+WHOLE_BYTES, MOST_BLOCKS = 1 << 24, 8
+"""A mirror up to this size is filled whole after so many pieces: who reads so many reads all, and without `load` an
+element takes a third of the time."""
 MAX_ITEMS, MAX_WIDE_ITEMS = 2**31 - 1, 2**46
 """Indices in emitted source are 32-bit; more items than this could not be addressed."""
 MIN_BYTES = 16
@@ -134,7 +138,7 @@ class Memory:
         view: the array on the host; an access uses it as in `ScalarArray.__getitem__`.
         epoch: the session's epoch for which the view is valid.
         mirrored: the view is a copy.
-        partial: the view is a mirror too large to be filled at once.
+        partial: the view is a mirror of which only some pieces are filled.
         is_shared: other libraries use the allocation too, so each access to a mirror reads from the device again.
     """
 
@@ -215,8 +219,9 @@ class Memory:
                 return
             self.flush()  # what one thread wrote while another launched
             self._blocks.clear()
+            self.partial = self.is_shared or self.size_bytes > BLOCK_BYTES
             if not self.partial:
-                self._read_block(0)
+                self._read(range(1))
             self.epoch = epoch
 
     def load(self, index: Sequence[int]) -> None:
@@ -232,7 +237,7 @@ class Memory:
             if block not in self._blocks:
                 with self.session.lock:
                     if block not in self._blocks:
-                        self._read_block(block)
+                        self._load_block(block)
 
     def mark(self, index: Sequence[int]) -> None:
         """Record that the item at `index` of a mirror was written."""
@@ -245,17 +250,14 @@ class Memory:
             return
         if not self._dirty:
             self.session.pending.append(partial(_flush, weakref.ref(self)))
-        if self.partial:
-            self._dirty.update(_blocks_between(start, end))
-        else:
-            self._dirty.add(0)
+        self._dirty.update(_blocks_between(start, end))
 
     def flush(self) -> None:
-        """Write the changed blocks of the mirror to the device."""
+        """Write the changed blocks of the mirror to the device, neighbours together."""
         with self.session.lock:
             dirty, self._dirty = sorted(self._dirty), set()
-            for block in dirty:
-                self.session.device.write(self.allocation, self._block_bytes(block), block * BLOCK_BYTES)
+            for blocks in _runs(dirty):
+                self.session.device.write(self.allocation, self._bytes_of(blocks), blocks.start * BLOCK_BYTES)
 
     def read_all(self) -> Array:
         """Return the whole as a new array."""
@@ -368,13 +370,31 @@ class Memory:
         size = self.element.size_bytes
         return item * size, item * size + size
 
-    def _block_bytes(self, block: int) -> memoryview:
-        return bytes_of(self.view)[block * BLOCK_BYTES : (block + 1) * BLOCK_BYTES]
+    def _bytes_of(self, blocks: range) -> memoryview:
+        return bytes_of(self.view)[blocks.start * BLOCK_BYTES : blocks.stop * BLOCK_BYTES]
 
-    def _read_block(self, block: int) -> None:
+    def _load_block(self, block: int) -> None:
+        """Fill a block of a partial mirror, or all if many are filled already."""
+        if len(self._blocks) < MOST_BLOCKS or self.size_bytes > WHOLE_BYTES:
+            self._read(range(block, block + 1))
+            return
+        self.flush()
+        self._read(range(-(-self.size_bytes // BLOCK_BYTES)))
+        self.partial = False
+
+    def _read(self, blocks: range) -> None:
         if self.size_bytes:
-            self.session.device.read(self.allocation, self._block_bytes(block), block * BLOCK_BYTES)
-        self._blocks.add(block)
+            self.session.device.read(self.allocation, self._bytes_of(blocks), blocks.start * BLOCK_BYTES)
+        self._blocks.update(blocks)
+
+
+def _runs(blocks: Sequence[int]) -> Iterator[range]:
+    """Return ascending numbers as ranges of consecutive ones."""
+    start = 0
+    for position, block in enumerate(blocks, 1):
+        if position == len(blocks) or blocks[position] != block + 1:
+            yield range(blocks[start], block + 1)
+            start = position
 
 
 def received(target: Any, source: Any) -> bool:

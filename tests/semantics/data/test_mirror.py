@@ -139,8 +139,28 @@ def test_a_large_array_is_mirrored_in_blocks(device: FarDevice, monkeypatch: pyt
     values[999] = [4, 5, 6]
     writes = device.writes
     launch()
-    assert device.writes == writes + 3
+    assert device.writes == writes + 2  # two blocks that are neighbours, and one
     np.testing.assert_array_equal(x.to_numpy(), values)
+
+
+def test_many_blocks_become_the_whole(device: FarDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who reads many blocks reads the rest at once, with what was written before; after a launch it is by blocks."""
+    monkeypatch.setattr(memory, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(memory, "MOST_BLOCKS", 3)
+    x = ti.field(ti.i32, shape=1000)
+    x.from_numpy(np.arange(1000, dtype=np.int32))
+    x[30] = -1
+    for i in (0, 30, 60):
+        assert x[i] == (-1 if i == 30 else i)
+    assert device.bytes_read == 300
+    x[60] = -2
+    assert x[990] == 990 and device.bytes_read == 4300
+    x[991] = -3
+    assert [x[i] for i in (30, 60, 500, 991)] == [-1, -2, 500, -3] and device.bytes_read == 4300
+    launch()
+    assert x[991] == -3 and device.bytes_read == 4400
+    monkeypatch.setattr(memory, "WHOLE_BYTES", 3000)
+    assert [x[i] for i in range(0, 1000, 100)] == list(range(0, 1000, 100)) and device.bytes_read == 5400
 
 
 def test_parts_that_lie_apart_are_copied_each_once(device: FarDevice) -> None:
