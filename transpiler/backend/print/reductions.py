@@ -552,7 +552,6 @@ def print_choices(p: Statements, task: Task) -> None:
     Passes for the host choose only by which ndarrays share memory, and which elements they have.
     """
     assert task.loop is not None
-    p.e.need("are_apart")
     tests = [f"if ({_holds(p.e, task.loop, choice)}) return;" for choice in task.unless]
     tests += [f"if (!({_holds(p.e, task.loop, choice)})) return;" for choice in task.when]
     p.lines += [Line(0, test) for test in tests]
@@ -572,6 +571,7 @@ def _holds(e: Expressions, loop: RangeFor, choice: Choice) -> str:
         assert isinstance(condition, Apart) and not condition.may_be_same
         pair = (condition.first, condition.second)
         if all(array in data for array in pair):
+            e.need("are_apart")
             tests.append(f"are_apart({', '.join(_range_of(e, array) for array in pair)})")
     return " && ".join(tests) or "1"
 
