@@ -277,7 +277,7 @@ class Instance:
             iteration_limit=self.session.device.capabilities.loop_iteration_limit,
             in_range=self._in_range(),
             stream=cast(GpuDevice, self.session.device).torch_stream() if on_stream else None,
-            after=self._after if has_end else None,
+            after=self._end(argument_kinds) if has_end else None,
             own=own,
         )
 
@@ -309,6 +309,12 @@ class Instance:
         interface = self.module.interface
         requests = [(value, interface.arrays[index], interface.takes_strides(index)) for value, index in arguments]
         return stage_arguments(self.session, requests, stream)
+
+    def _end(self, argument_kinds: Sequence[str]) -> Callable[..., Any]:
+        """Return the function that is called last: the shortest that does what launches of such arguments need."""
+        if self._results is None or self._reports is not None or self._trees or "other" in argument_kinds:
+            return self._after
+        return self._results.read
 
     def _after(self, staged: StagedArguments | None = None) -> Any:
         if staged is not None:

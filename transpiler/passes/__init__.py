@@ -18,6 +18,7 @@ from ..ir.statements import (
     Cast,
     Const,
     GlobalStore,
+    GlobalTemporary,
     IfExp,
     LocalStore,
     MatrixElement,
@@ -110,6 +111,7 @@ from .target.short_vectors import short_vectors
 from .target.step_addresses import step_addresses
 from .target.unroll_loops import unroll_loops
 from .target.wrapping import wrapping
+from .tasks.local_temporaries import local_temporaries
 from .tasks.merge_serial import merge_serial
 from .tasks.narrow_loops import narrow_loops
 from .tasks.offload import offload
@@ -188,6 +190,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     forward_stores: (Alloca,),
     forward_elements: (GlobalStore,),
     ordered_loops: (Alloca,),
+    local_temporaries: (GlobalTemporary,),
     demote_atomics: (AtomicOp,),
     unroll_reductions: (AtomicOp,),
     fold_recurrences: (RangeFor,),
@@ -294,6 +297,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         narrow_loops,  # before `offload`, which gives each task what its bounds are computed from
         offload,
         merge_serial,  # after `offload`, which makes the tasks
+        local_temporaries,  # after `merge_serial`, after which one task may use what several did
         demote_atomics,  # after `offload`, which decides which iterations run in parallel
         unroll_components,  # before cleanup, which puts the components into one vector
         unroll_reductions,  # before cleanup, which folds the indices, and `reduce_atomics`, which needs them

@@ -195,6 +195,14 @@ class HostDevice(HoldsTextures):
         self.used_bytes += size_bytes
         return allocation
 
+    def allocate_result(self, size_bytes: int) -> HostAllocation:
+        """Return zeroed memory, in which kernels store what `read_result` returns. Raises: OutOfMemory."""
+        return self.allocate(size_bytes)
+
+    def read_result(self, allocation: HostAllocation, size_bytes: int) -> memoryview:
+        """Return memory made by `allocate_result`, not a copy of it."""
+        return allocation.array.data
+
     def lazy_bytes(self) -> int:
         """Return how much memory may be requested lazily, of which only part will be touched."""
         return self._budget.available_bytes(self.used_bytes - self._lazy_bytes) or LAZY_BYTES

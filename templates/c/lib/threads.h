@@ -6,7 +6,7 @@
 #include "dialect.h"
 #include "numbers.h"
 
-// A loop that computes a sum is cut into so many parts.
+// A loop that computes a sum is cut into at most so many parts.
 #define PARTS 128
 
 // The first iteration of one of the PARTS parts of a loop.
@@ -17,6 +17,21 @@ static inline int part_begin(int count, int part) {
 // The first iteration after it.
 static inline int part_end(int count, int part) {
     return part_begin(count, part + 1);
+}
+
+// The number of parts of a loop with short iterations: a part has at least some hundred.
+static inline int part_count(int count) {
+    return count < 512 * PARTS ? count / 512 + 1 : PARTS;
+}
+
+// The first iteration of one of these parts, a multiple of 64: vectors are whole and aligned.
+static inline int aligned_begin(int count, int part) {
+    return (int)((int64_t)count * part / part_count(count)) / 64 * 64;
+}
+
+// The first iteration after it.
+static inline int aligned_end(int count, int part) {
+    return part + 1 < part_count(count) ? aligned_begin(count, part + 1) : count;
 }
 
 // A sum of floats adds so many iterations in f32, and the sums of such runs in f64.
@@ -84,7 +99,7 @@ static inline int threads_with_copies(
     const long long fit = capacity / (count + PADDING), worth = 2 * additions / (count + 1);
     const long long threads = fit < worth ? fit : worth;
     const int most = threads_up_to(most_threads);
-    if (most < 2 || additions < 16384 || (threads < most && threads < 4)) {
+    if (additions < 8192 || (threads < 4 && (threads < most || most == 1))) {
         return 0;
     }
     return threads < most ? (int)threads : most;

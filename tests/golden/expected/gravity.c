@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 79d71e29, gravity.py:11: gravity(dt: f32)
+// shadesmith 0.1.0, c 74e6e67e, gravity.py:11: gravity(dt: f32)
 #include <math.h>
 
 enum { position_n0 = 1000 };  // shape of position, velocity
@@ -23,7 +23,7 @@ struct Args {
 #define velocity(i) args.velocity_data[i]
 
 // gravity.py:12  for i in position:
-static inline void task(const struct Args args, int i) {
+static inline __attribute__((always_inline)) void task(const struct Args args, int i) {
     // gravity.py:13  force = ti.Vector([0.0, 0.0, 0.0])
     vec3 force = {0.0f, 0.0f, 0.0f};
     for (int j = 0; j < n; j++) {  // :14
@@ -40,7 +40,8 @@ static inline void task(const struct Args args, int i) {
 
 void gravity_0(const struct Args *arguments) {
     const struct Args args = *arguments;
-    #pragma omp parallel for firstprivate(args) schedule(static)
+    // several iterations of the innermost loop are lanes of vectors (vector_lanes)
+    #pragma omp parallel for simd firstprivate(args) schedule(static)
     for (int i = 0; i < position_n0; i++) {
         task(args, i);
     }

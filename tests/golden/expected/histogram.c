@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c bd629085, histogram.py:10:
+// shadesmith 0.1.0, c c8ece042, histogram.py:10:
 // histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,16 +13,21 @@ static inline float i32_bits_to_f32(int x) {
     return both.number;
 }
 
-// A loop that computes a sum is cut into so many parts.
+// A loop that computes a sum is cut into at most so many parts.
 #define PARTS 128
 
-// The first iteration of one of the PARTS parts of a loop.
-static inline int part_begin(int count, int part) {
-    return count > 0 ? (int)((int64_t)count * part / PARTS) : 0;
+// The number of parts of a loop with short iterations: a part has at least some hundred.
+static inline int part_count(int count) { return count < 512 * PARTS ? count / 512 + 1 : PARTS; }
+
+// The first iteration of one of these parts, a multiple of 64: vectors are whole and aligned.
+static inline int aligned_begin(int count, int part) {
+    return (int)((int64_t)count * part / part_count(count)) / 64 * 64;
 }
 
 // The first iteration after it.
-static inline int part_end(int count, int part) { return part_begin(count, part + 1); }
+static inline int aligned_end(int count, int part) {
+    return part + 1 < part_count(count) ? aligned_begin(count, part + 1) : count;
+}
 
 static inline float atomic_add_f32(float *address, float value) {
     float old, new;
@@ -67,15 +72,15 @@ void histogram_0(const struct Args *arguments) {
     // Parts of the loop, joined in order: the result does not depend on the number of threads.
     double total_sum_of[PARTS];
     #pragma omp parallel for firstprivate(args) schedule(static) if (args.a_n >= 8192)
-    for (int part = 0; part < PARTS; part++) {
+    for (int part = 0; part < part_count(args.a_n); part++) {
         double total_sum = 0.0;
-        for (int64_t i = part_begin(args.a_n, part); i < part_end(args.a_n, part); i++) {
+        for (int64_t i = aligned_begin(args.a_n, part); i < aligned_end(args.a_n, part); i++) {
             task(args, i, &total_sum);
         }
         total_sum_of[part] = total_sum;
     }
     double total_sum = 0.0;
-    for (int i = 0; i < PARTS; i++) {
+    for (int i = 0; i < part_count(args.a_n); i++) {
         total_sum += total_sum_of[i];
     }
     atomic_add_f32(&total(), (float)total_sum);

@@ -1,16 +1,21 @@
-// shadesmith 0.1.0, c a939620c, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, c 9ffb21fa, normalize.py:4: normalize(a: ndarray[f32, 1])
 #include <stdint.h>
 
-// A loop that computes a sum is cut into so many parts.
+// A loop that computes a sum is cut into at most so many parts.
 #define PARTS 128
 
-// The first iteration of one of the PARTS parts of a loop.
-static inline int part_begin(int count, int part) {
-    return count > 0 ? (int)((int64_t)count * part / PARTS) : 0;
+// The number of parts of a loop with short iterations: a part has at least some hundred.
+static inline int part_count(int count) { return count < 512 * PARTS ? count / 512 + 1 : PARTS; }
+
+// The first iteration of one of these parts, a multiple of 64: vectors are whole and aligned.
+static inline int aligned_begin(int count, int part) {
+    return (int)((int64_t)count * part / part_count(count)) / 64 * 64;
 }
 
 // The first iteration after it.
-static inline int part_end(int count, int part) { return part_begin(count, part + 1); }
+static inline int aligned_end(int count, int part) {
+    return part + 1 < part_count(count) ? aligned_begin(count, part + 1) : count;
+}
 
 // A sum of floats adds so many iterations in f32, and the sums of such runs in f64.
 #define RUN 2048
@@ -53,10 +58,10 @@ void normalize_1(const struct Args *arguments) {
     // Parts of the loop, joined in order: the result does not depend on the number of threads.
     double total_of[PARTS];
     #pragma omp parallel for firstprivate(args) schedule(static) if (args.a_n >= 8192)
-    for (int part = 0; part < PARTS; part++) {
+    for (int part = 0; part < part_count(args.a_n); part++) {
         double total = 0.0;
-        int end = part_end(args.a_n, part);
-        for (int run = part_begin(args.a_n, part); run < end; run = run_end(run, end)) {
+        int end = aligned_end(args.a_n, part);
+        for (int run = aligned_begin(args.a_n, part); run < end; run = run_end(run, end)) {
             float total_run = 0.0f;
             #pragma omp simd reduction(+: total_run) simdlen(32)
             for (int64_t i = run; i < run_end(run, end); i++) {
@@ -67,7 +72,7 @@ void normalize_1(const struct Args *arguments) {
         total_of[part] = total;
     }
     double total = 0.0;
-    for (int i = 0; i < PARTS; i++) {
+    for (int i = 0; i < part_count(args.a_n); i++) {
         total += total_of[i];
     }
     args.temporaries->total += (float)total;

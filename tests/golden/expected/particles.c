@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 99676962, particles.py:18:
+// shadesmith 0.1.0, c a4039276, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #include <math.h>
 #include <stdbool.h>
@@ -10,16 +10,21 @@ static inline float max_f32(float a, float b) {
     return b != b ? a : greatest;
 }
 
-// A loop that computes a sum is cut into so many parts.
+// A loop that computes a sum is cut into at most so many parts.
 #define PARTS 128
 
-// The first iteration of one of the PARTS parts of a loop.
-static inline int part_begin(int count, int part) {
-    return count > 0 ? (int)((int64_t)count * part / PARTS) : 0;
+// The number of parts of a loop with short iterations: a part has at least some hundred.
+static inline int part_count(int count) { return count < 512 * PARTS ? count / 512 + 1 : PARTS; }
+
+// The first iteration of one of these parts, a multiple of 64: vectors are whole and aligned.
+static inline int aligned_begin(int count, int part) {
+    return (int)((int64_t)count * part / part_count(count)) / 64 * 64;
 }
 
 // The first iteration after it.
-static inline int part_end(int count, int part) { return part_begin(count, part + 1); }
+static inline int aligned_end(int count, int part) {
+    return part + 1 < part_count(count) ? aligned_begin(count, part + 1) : count;
+}
 
 typedef struct { float x, y, z; } vec3;
 
@@ -94,16 +99,16 @@ void particles_1(const struct Args *arguments) {
     // Parts of the loop, joined in order: the result does not depend on the number of threads.
     float highest_offset_of[PARTS];
     #pragma omp parallel for firstprivate(args) schedule(static) if (args.x_n >= 8192)
-    for (int part = 0; part < PARTS; part++) {
+    for (int part = 0; part < part_count(args.x_n); part++) {
         float highest_offset = NAN;  // NaN loses against every number
         #pragma omp simd reduction(max_f32: highest_offset)
-        for (int64_t i = part_begin(args.x_n, part); i < part_end(args.x_n, part); i++) {
+        for (int64_t i = aligned_begin(args.x_n, part); i < aligned_end(args.x_n, part); i++) {
             task_1(args, i, &highest_offset);
         }
         highest_offset_of[part] = highest_offset;
     }
     float highest_offset = NAN;  // NaN loses against every number
-    for (int i = 0; i < PARTS; i++) {
+    for (int i = 0; i < part_count(args.x_n); i++) {
         highest_offset = max_f32(highest_offset, highest_offset_of[i]);
     }
     args.temporaries->highest.offset = max_f32(args.temporaries->highest.offset, highest_offset);

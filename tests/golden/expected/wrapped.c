@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 532690ce, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, c bc2d1a90, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -54,7 +54,7 @@ static inline int threads_with_copies(
     const long long fit = capacity / (count + PADDING), worth = 2 * additions / (count + 1);
     const long long threads = fit < worth ? fit : worth;
     const int most = threads_up_to(most_threads);
-    if (most < 2 || additions < 16384 || (threads < most && threads < 4)) {
+    if (additions < 8192 || (threads < 4 && (threads < most || most == 1))) {
         return 0;
     }
     return threads < most ? (int)threads : most;

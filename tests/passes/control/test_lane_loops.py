@@ -100,7 +100,7 @@ BODIES = {
     "bounds that are stored in a loop": (
         "for k in range(n):\n    for m in range(ti.i32(b[0, k])):\n        s += a[m, j]\n    b[k, j] = 1.0"
     ),
-    "branch": "for k in range(n):\n    if a[k, j] > 3:\n        s += a[k, j]",
+    "branch with a sum": "for k in range(n):\n    if a[k, j] > 3:\n        s += a[k, j]",
     "while": "k = 0\nwhile k < n:\n    s += a[k, j]\n    k += 1",
     "break": "for k in range(n):\n    if s > 50:\n        break\n    s += a[k, j]",
     "vector": "v = ti.Vector([0.0, 0.0])\nfor k in range(n):\n    v += a[k, j]\ns = v[0] - v[1] / 2",
@@ -124,3 +124,27 @@ def test_other_loops_stay(body, tmp_path):
     start()
     a, b, c = integers(40, 40), np.zeros((40, 40), np.float32), np.zeros((2, 40), np.float32)
     assert RUNS not in names["total"].source(a, b, c, 6)
+
+
+@ti.kernel
+def nearest(x: Numbers, y: Numbers, where: Numbers):
+    for i in x:
+        best, at = 1000, -1
+        for j in range(y.shape[0]):
+            d = ti.abs(x[i] - y[j])
+            if d < best:
+                best = d
+                at = j
+        where[i] = at
+
+
+@pytest.mark.parametrize(("points", "others"), [(0, 3), (1, 0), (3, 1), (129, 7), (300, 40)])
+def test_searches(points, others):
+    start()
+    random = np.random.default_rng(0)
+    x, y = (random.integers(-50, 50, count).astype(np.int32) for count in (points, others))
+    where = np.full(points, 7, np.int32)
+    nearest(x, y, where)
+    assert RUNS in nearest.source(x, y, where)
+    expected = np.abs(x[:, None] - y).argmin(axis=1) if others else np.full(points, -1)
+    assert np.array_equal(where, expected)

@@ -319,3 +319,24 @@ def test_random_numbers_do_not_depend_on_copies_of_tasks(target: str):
         draw(x, y, z)
         found.append((x, z))
     assert np.allclose(found[0][0], found[1][0], rtol=1e-6) and np.array_equal(found[0][1], found[1][1])
+
+
+@pytest.mark.parametrize("of_field", [True, False])
+def test_sources_have_the_helpers_of_their_choices_alone(fields, of_field):
+    """Whether `x` has the elements is the only question if `y` is a field, and so may not share its memory."""
+    field = ti.field(ti.f32, 40)
+
+    @ti.kernel
+    def gathered(x: ti.types.ndarray(ti.f32, 1), y: ti.types.ndarray(ti.f32, 1), n: ti.i32):
+        for i in range(n):
+            for k in range(n):
+                if k != i:
+                    if ti.static(of_field):
+                        x[i] += field[k]
+                    else:
+                        x[i] += y[k]
+
+    x, y = np.zeros(40, np.float32), np.ones(40, np.float32)
+    text = gathered.source(x, y, 40, arch=ti.cpu)
+    assert "args.x_n >= args.n" in text
+    assert text.count("are_apart(") == (0 if of_field else 3)

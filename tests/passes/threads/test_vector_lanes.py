@@ -123,7 +123,13 @@ BODIES = {
     "indirect": "for k in range(20):\n s += a[k, b[j]]",
     "bounds of the lane": "for k in range(j % 5):\n s += a[k, j]",
     "bounds of arguments": "for k in range(n):\n s += a[k, j]",
-    "branch": "for k in range(20):\n if a[k, j] > 3:\n  s += a[k, j]",
+    "branch with a store": "for k in range(20):\n if a[k, j] > 3:\n  b[j] = k\n  s += k",
+    "branch with a load": "for k in range(20):\n if a[k, j] > 3:\n  s += a[k + 9, j]",
+    "branch with a division": "for k in range(20):\n if a[k, j] > 3:\n  s += k // (s + 1)",
+    "branch around a loop": "for k in range(20):\n if k > s:\n  for q in range(3):\n   s += a[q, j]",
+    "branch after a loop": "for k in range(20):\n s += a[k, j]\nif s > 9:\n s -= 1",
+    "lazy condition": "for k in range(20):\n if s < 64 and b[s] > 3:\n  s += 1",
+    "elements of the lane and the loop": "for k in range(20):\n s += a[j, k]",
     "break": "for k in range(20):\n if s > 50:\n  break\n s += a[k, j]",
     "atomic": "for k in range(20):\n s += ti.atomic_add(b[k], 0) + a[k, j]",
     "random": "for k in range(20):\n s += 0 * ti.cast(ti.random(), ti.i32) + a[k, j]",
@@ -179,3 +185,61 @@ def test_local_variables_that_become_of_the_lane_at_the_end_of_a_loop():
     expected = [0 + 32 + j + 64 + j + 96 + j for j in range(32)]
     assert NOTE not in shifted.source()
     assert w.to_numpy().tolist() == expected
+
+
+def nearest(dtype, points: int = 37, others: int = 20):
+    """The first of the nearest of other points, some at the same distance, some at none (NaN)."""
+    x, y = ti.Vector.field(2, dtype, points), ti.Vector.field(2, dtype, others)
+    where, least = ti.field(ti.i32, points), ti.field(dtype, points)
+    random = np.random.default_rng(0)
+    kind = where.to_numpy().dtype if dtype == ti.i32 else np.float64 if dtype == ti.f64 else np.float32
+    a, b = (random.integers(-3, 4, (count, 2)).astype(kind) for count in (points, others))
+    if dtype != ti.i32:
+        b[3] = np.nan
+    x.from_numpy(a)
+    y.from_numpy(b)
+
+    @ti.kernel
+    def find():
+        for i in x:
+            best, k = ti.cast(1000, dtype), -1
+            for j in range(others):
+                d = (x[i] - y[j]).norm_sqr()
+                if d < best:
+                    best = d
+                    k = j
+            where[i] = k
+            least[i] = best
+
+    find()
+    distances = ((a[:, None] - b) ** 2).sum(axis=2)
+    return find, where.to_numpy(), least.to_numpy(), np.where(np.isnan(distances), np.inf, distances)
+
+
+@pytest.mark.parametrize("dtype", [ti.f32, ti.i32, ti.f64], ids=str)
+def test_searches(dtype):
+    start()
+    find, where, least, distances = nearest(dtype)
+    assert (NOTE in find.source()) == (dtype != ti.f64)  # gcc selects no i32 by comparing f64: `lane_loops`
+    assert np.array_equal(where, distances.argmin(axis=1)) and np.array_equal(least, distances.min(axis=1))
+    assert "if (d < best" in find.source()
+
+
+def test_the_greatest_of_each_column():
+    start()
+    a, where = ti.field(ti.f32, (30, 50)), ti.field(ti.i32, 50)
+    values = np.random.default_rng(0).integers(0, 9, (30, 50)).astype(np.float32)
+    a.from_numpy(values)
+
+    @ti.kernel
+    def find():
+        for j in where:
+            best, at = a[0, j], 0
+            for i in range(1, 30):
+                if a[i, j] > best:
+                    best, at = a[i, j], i
+            where[j] = at
+
+    find()
+    assert NOTE in find.source()
+    assert np.array_equal(where.to_numpy(), values.argmax(axis=0))

@@ -68,3 +68,21 @@ def test_the_memory_of_results_is_freed_with_the_kernel(target: str) -> None:
     gc.collect()
     device.synchronize()
     assert device.used_bytes == used
+
+
+def test_a_result_stays_after_the_next_launch(target: str) -> None:
+    """C's results are read where the kernel stores them."""
+    pair = ti.types.struct(number=ti.i32, place=ti.math.vec2)
+
+    @ti.kernel
+    def numbers(k: ti.i32) -> ti.math.vec3:
+        return ti.math.vec3(k, k + 1, k + 2)
+
+    @ti.kernel
+    def several(k: ti.i32) -> (ti.i32, ti.f32, pair):
+        return k, k * 0.5, pair(k + 1, ti.math.vec2(k, k))
+
+    first, others = numbers(1), several(1)
+    numbers(7), several(7)
+    assert list(first) == [1, 2, 3]
+    assert others[:2] == (1, 0.5) and others[2].number == 2 and list(others[2].place) == [1, 1]

@@ -459,3 +459,44 @@ def test_a_sum_of_no_number_keeps_its_sign(name: str, count: int) -> None:
     x.fill(2.0)
     add(1.0)
     assert total[None] == 2.0 * count
+
+
+@pytest.mark.parametrize("count", [0, 1, 511, 512, 513, 8_191, 8_192, 65_535, 65_536, 70_001])
+def test_parts_of_short_iterations(count: int) -> None:
+    """A part has some hundred iterations, so that 10,000 numbers are no 128 loops that are too short for vectors."""
+    ti.init(arch=ti.cpu, log_level=ti.ERROR)
+    x = np.random.default_rng(4).integers(-9, 9, count).astype(np.float32)
+
+    @ti.kernel
+    def add(x: ti.types.ndarray(ti.f32, 1)) -> ti.f32:
+        s = 0.0
+        for i in x:
+            s += x[i]
+        return s
+
+    @ti.kernel
+    def greatest_of_some(x: ti.types.ndarray(ti.f32, 1), first: ti.i32) -> ti.f32:
+        s = -100.0
+        for i in range(first, x.shape[0]):
+            ti.atomic_max(s, x[i])
+        return s
+
+    assert add(x) == x.sum()
+    assert "part < part_count(args.x_n)" in add.source(x)
+    for first in (0, 3, count, count + 700):
+        assert greatest_of_some(x, first) == max([-100.0, *x[first:]])
+
+
+def test_parts_of_rows() -> None:
+    """Few iterations that take long keep their parts."""
+    ti.init(arch=ti.cpu, log_level=ti.ERROR)
+
+    @ti.kernel
+    def add(x: ti.types.ndarray(ti.f32, 2)) -> ti.f32:
+        s = 0.0
+        for i, j in x:
+            s += x[i, j]
+        return s
+
+    x = np.ones((200, 3), np.float32)
+    assert add(x) == 600 and "part < PARTS" in add.source(x)

@@ -32,7 +32,7 @@ from ..print.functions import PrintedFunction, in_order_of_calls, prototypes
 from ..print.lines import PrintedBody, fitted, line_map, map_of_lines, wrapped_head, wrapped_text
 from ..print.reductions import OWN, helpers_of, loop_with_a_choice, loop_with_copies, nest_in_any_order, nest_in_parts
 from ..print.textures import declarations
-from ..print.threads import Threads, is_vectorized, nest, part_pragma, pragma, region_and_loop, row_pragma
+from ..print.threads import Threads, is_vectorized, nest, part_pragma, parts_of, pragma, region_and_loop, row_pragma
 from .banner import banner, first_line, loop_location, origin_of, python_line, task_title
 from .context import EmitContext
 from .entries import block_of_tile, entry_head, fits_entry, launch_bounds, opening, registers_note
@@ -328,9 +328,10 @@ def _nest_with_reductions(p: PrintedTask, threads: Threads, call: str, has_loops
     if clauses and p.reductions.in_any_order:
         directive = pragma(p.task, threads, has_loops, uneven, p.reductions.simd is not None)
         return nest_in_any_order(threads, p.reductions, call, directive)
-    p.helpers += ["part_begin", "part_end"] if clauses else []
+    parts = parts_of(p.task, threads, has_loops, uneven)
+    p.helpers += [name for name in (parts.count, parts.begin, parts.end) if name] if clauses else []
     p.helpers += ["run_end"] if p.reductions.variables_of_runs else []
-    return nest_in_parts(p.entry_expressions, p.task, threads, p.names, p.reductions, call, clauses)
+    return nest_in_parts(p.entry_expressions, p.task, threads, p.names, p.reductions, call, clauses, parts)
 
 
 def _is_simd(printed: PrintedTask, threads: Threads, vectorizable: bool) -> bool:

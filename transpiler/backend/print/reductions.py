@@ -66,7 +66,7 @@ from .iteration_order import cells_along, first_index, part_name
 from .lines import Line
 from .loop_heads import bound, comparison_operand
 from .statements import Statements
-from .threads import Threads, extent_in_c
+from .threads import Parts, Threads, extent_in_c
 
 SIMD = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "min": "min", "max": "max"}
 """Join -> operator of OpenMP's `reduction`."""
@@ -306,16 +306,23 @@ def nest_in_any_order(threads: Threads, reductions: Reductions, call: str, direc
 
 
 def nest_in_parts(
-    e: Expressions, task: Task, threads: Threads, names: list[str], reductions: Reductions, call: str, clauses: str
+    e: Expressions,
+    task: Task,
+    threads: Threads,
+    names: list[str],
+    reductions: Reductions,
+    call: str,
+    clauses: str,
+    parts: Parts,
 ) -> list[str]:
     """Return C's lines for a loop with reductions. clauses: of OpenMP's directive; "" if one thread is enough."""
     simd = [] if reductions.simd is None else _directive(["#pragma omp simd", *reductions.simd])
     assert task.loop is not None
     k = reductions.index
-    heads = [_part_head(e, task.loop, names), *threads.loops[1:]] if clauses else threads.loops
+    heads = [_part_head(e, task.loop, names, parts), *threads.loops[1:]] if clauses else threads.loops
     loops = _loops(heads, call, simd)
     if reductions.variables_of_runs:
-        loops = _runs(e, task.loop, names, reductions, heads, call, simd, clauses != "")
+        loops = _runs(e, task.loop, names, reductions, heads, call, simd, parts if clauses else None)
     if not clauses:
         return [*reductions.accumulators, *loops, *reductions.epilogue]
     inside = [
@@ -323,15 +330,16 @@ def nest_in_parts(
         *loops,
         *(f"{q.parts}[part] = {q.name};" for q in reductions.printed),
     ]
+    count = f"{parts.count}({extent_in_c(e, task.loop, 0)})" if parts.count else "PARTS"
     return [
         "// Parts of the loop, joined in order: the result does not depend on the number of threads.",
         *(f"{q.type} {q.parts}[PARTS];" for q in reductions.printed),
         clauses,
-        "for (int part = 0; part < PARTS; part++) {",
+        f"for (int part = 0; part < {count}; part++) {{",
         *(INDENT + line for line in inside),
         "}",
         *reductions.accumulators,
-        f"for (int {k} = 0; {k} < PARTS; {k}++) {{",
+        f"for (int {k} = 0; {k} < {count}; {k}++) {{",
         *(INDENT + line for line in reductions.join),
         "}",
         *reductions.epilogue,
@@ -368,18 +376,18 @@ def _runs(
     heads: list[str],
     call: str,
     simd: list[str],
-    in_parts: bool,
+    parts: Parts | None,
 ) -> list[str]:
-    """Return the lines of loops of which the innermost is cut into runs. in_parts: the outermost, into parts.
+    """Return the lines of loops of which the innermost is cut into runs. parts: how the outermost is cut, if it is.
 
     The first iteration of a run is an `int`, so that gcc 13 knows that `i` fits one, and loads vectors, gathering none.
     """
     name, (first, end) = names[-1], reductions.variables_of_runs
     start, declared, stop = bound(e, loop.starts[-1]).source, [], bound(e, loop.ends[-1])
-    if in_parts and len(heads) == 1:
+    if parts is not None and len(heads) == 1:
         count = extent_in_c(e, loop, 0)
-        declared, stop = [f"int {end} = {_offset(start, f'part_end({count}, part)', 1)};"], Rendered(end)
-        start = _offset(start, f"part_begin({count}, part)", 1)
+        declared, stop = [f"int {end} = {_offset(start, f'{parts.end}({count}, part)', 1)};"], Rendered(end)
+        start = _offset(start, f"{parts.begin}({count}, part)", 1)
     after = f"run_end({first}, {stop.source})"
     inside = [
         *(printed.run_start for printed in reductions.printed if printed.run),
@@ -395,7 +403,7 @@ def _runs(
     ]
 
 
-def _part_head(e: Expressions, loop: RangeFor, names: list[str]) -> str:
+def _part_head(e: Expressions, loop: RangeFor, names: list[str], parts: Parts) -> str:
     """Return the head of the outermost loop within a part.
 
     A variable of 64 bits cannot wrap: with one of 32 bits, which starts at any number, gcc gathers neighbours.
@@ -410,7 +418,7 @@ def _part_head(e: Expressions, loop: RangeFor, names: list[str]) -> str:
     else:
         name, start = names[0], bound(e, loop.starts[0]).source
         count, step = extent_in_c(e, loop, 0), step_of(loop, 0)
-    first, end = (_offset(start, f"{function}({count}, part)", step) for function in ("part_begin", "part_end"))
+    first, end = (_offset(start, f"{function}({count}, part)", step) for function in (parts.begin, parts.end))
     advance = {1: f"{name}++", -1: f"{name}--"}.get(step, f"{name} += {step}")
     return f"for (int64_t {name} = {first}; {name} {'<' if step > 0 else '>'} {end}; {advance})"
 
@@ -544,7 +552,6 @@ def print_choices(p: Statements, task: Task) -> None:
     Passes for the host choose only by which ndarrays share memory, and which elements they have.
     """
     assert task.loop is not None
-    p.e.need("are_apart")
     tests = [f"if ({_holds(p.e, task.loop, choice)}) return;" for choice in task.unless]
     tests += [f"if (!({_holds(p.e, task.loop, choice)})) return;" for choice in task.when]
     p.lines += [Line(0, test) for test in tests]
@@ -564,6 +571,7 @@ def _holds(e: Expressions, loop: RangeFor, choice: Choice) -> str:
         assert isinstance(condition, Apart) and not condition.may_be_same
         pair = (condition.first, condition.second)
         if all(array in data for array in pair):
+            e.need("are_apart")
             tests.append(f"are_apart({', '.join(_range_of(e, array) for array in pair)})")
     return " && ".join(tests) or "1"
 

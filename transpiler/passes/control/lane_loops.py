@@ -13,7 +13,9 @@ The loops over `j` are vectorized, and each row of `b` is read in order: a produ
 LANES numbers, which stay in the cache.
 
 A loop qualifies if what its serial loops access is a scalar at `j` along the last axis, a fixed distance from it, or
-the same for all `j`, and the bounds of these loops do not depend on `j` nor on anything that the loop stores.
+the same for all `j`, and the bounds of these loops do not depend on `j` nor on anything that the loop stores. Elements
+of the index of the parallel loop, and branches that only change variables, are as in `vector_lanes`: the nearest of
+4,096 points to each of 32,768, all in ndarrays, took one core 105 ms, 12.5 so.
 """
 
 from __future__ import annotations
@@ -21,13 +23,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...ir.nodes import Block, Effect, Statement, count_uses, operands, walk, walk_blocks
-from ...ir.statements import Alloca, GlobalLoad, GlobalStore, RangeFor, repeats
+from ...ir.statements import Alloca, GlobalLoad, GlobalStore, If, LocalStore, Operation, RangeFor, repeats
 from ...ir.tasks import Kernel, Task
 from ...ir.threads import ThreadFor
 from ...ir.types import Scalar, i32
 from ..context import PassContext
 from ..threads.carry_across_barriers import carry_across_barriers
-from ..threads.vector_lanes import accesses_in_loops, is_along, may_have_lanes, varying_values
+from ..threads.vector_lanes import SUMS, accesses_in_loops, is_along, is_before_loops, may_have_lanes, varying_values
 
 CHEAP = frozenset({"add", "sub", "mul", "neg", "min", "max", "bit_and", "bit_or", "bit_xor", "shl", "sar"})
 """Operations that are computed again in each part of the body in place of a variable."""
@@ -58,10 +60,12 @@ def _outer_values(task: Task, context: PassContext) -> set[Statement] | None:
     statements = list(walk(task.body))
     if any(isinstance(s, Alloca) and not isinstance(s.type, Scalar) for s in statements):
         return None
+    if not _select(statements):
+        return None
     varying = context.fact(varying_values, task, loop)
     accesses = accesses_in_loops(task)
     reached = [access for access in accesses if access.pointer in varying]
-    if not reached or not all(is_along(access, loop, varying) for access in accesses):
+    if not reached or not all(is_along(s, loop, varying) or is_before_loops(s, task, loop) for s in accesses):
         return None
     serial = [s for s in statements if isinstance(s, RangeFor) and repeats(s)]
     own, after_stores = set(statements), _after_stores(task)
@@ -76,6 +80,16 @@ def _outer_values(task: Task, context: PassContext) -> set[Statement] | None:
         outer.add(value)
         pending += operands(value)
     return outer
+
+
+def _select(statements: list[Statement]) -> bool:
+    """Return whether there are no branches, or some store what is no sum.
+
+    A compiler makes vectors of a serial loop with conditional sums: pairs of 8,192 points take 6.2 ms so, 38 as lanes.
+    """
+    branches = [s for s in statements if isinstance(s, If)]
+    stores = [s for each in branches for s in walk(Block([each])) if isinstance(s, LocalStore)]
+    return not branches or any(not isinstance(s.value, Operation) or s.value.op not in SUMS for s in stores)
 
 
 def _is_settled(value: Statement, stored: set[Statement]) -> bool:

@@ -34,7 +34,7 @@ GAIN = 4
 """Numbers of a copy that are cleared and added in the time that one atomic addition costs more than a plain one."""
 FEWEST_THREADS, MOST_THREADS = 4, 32
 """An array for whose copies fewer threads would be best keeps atomic additions, which any number of threads may do."""
-FEWEST_ITERATIONS, FEWEST_ADDITIONS = 1 << 13, 1 << 14
+FEWEST_ITERATIONS, FEWEST_ADDITIONS = 1 << 13, 1 << 13
 """Of a loop that is worth copies; the backend gives so many iterations more than one thread."""
 SMALL, LARGE = 1 << 13, 1 << 24
 """Numbers in an array that is worth copies if only the launch knows how many iterations there are; in all copies.
