@@ -57,6 +57,7 @@ from .cleanup.unused_copies import unused_copies
 from .cleanup.whole_atomics import whole_atomics
 from .context import Pass, PassContext, PassRun
 from .control.branch_depth import branch_depth
+from .control.empty_loops import empty_loops
 from .control.inline_calls import inline_calls
 from .control.iteration_limit import iteration_limit
 from .control.lane_loops import lane_loops
@@ -352,6 +353,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         step_addresses,  # after all passes that know what an index is; before `wrapping`: it adds sums
         lower_access,  # after all passes that know what an index is; before `wrapping`: it adds sums
         addresses,  # shares and moves what `lower_access` has added; not `simplify`, which would undo `expand_vectors`
+        empty_loops,  # after all passes that change the bounds of parallel loops; before `wrapping`
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         extremes,  # likewise
@@ -376,8 +378,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
 REQUIRED = frozenset({
     "split_arrays", "packed_arrays", "lower", "call_effects", "recursion",
     "activate_cells", "deactivate_cells", "ordered_loops", "offload", "struct_for",
-    "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "minima", "lowest_bits", "wide_shifts",
-    "added_shifts", "exact_ends", "truth_indices", "rounded_halves", "unused_copies",
+    "check_threads", "split_threads", "clamp_indices", "legalize", "empty_loops", "wrapping", "minima", "lowest_bits",
+    "wide_shifts", "added_shifts", "exact_ends", "truth_indices", "rounded_halves", "unused_copies",
     "sparse_arrays",
     "forward_mode", "reverse_mode",
 })  # fmt: skip
