@@ -2,10 +2,10 @@
 
     for i in $a .. $b { ... }    ->    for i in $a .. max($b, $a) { ... }
 
-A loop from 2147483647 to -2147483648, the bounds of a box around nothing, is empty. What is between them is 1 in numbers
-of 32 bits: GPUs launched a thread. For OpenMP gcc counts the iterations of a loop in such numbers, too. Bounds whose
-difference certainly fits stay: `range(n)`, `range(1, x.shape[0] - 1)`. On GPUs, whose sources count iterations, steps
-are counted in unsigned numbers from a start that is not behind the end.
+A loop from 2147483647 to -2147483648, the bounds of a box around nothing, is empty. What is between them is 1 in
+numbers of 32 bits: GPUs launched a thread. For OpenMP gcc counts the iterations of a loop in such numbers, too.
+Bounds whose difference certainly fits stay: `range(n)`, `range(1, x.shape[0] - 1)`. On GPUs, whose sources count
+iterations, steps are counted in unsigned numbers from a start that is not behind the end.
 """
 
 from __future__ import annotations
