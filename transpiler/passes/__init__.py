@@ -73,6 +73,7 @@ from .control.trap_nan import trap_nan
 from .derivatives.forward_mode import forward_mode
 from .derivatives.reverse_mode import reverse_mode
 from .drivers.added_shifts import added_shifts
+from .drivers.conditional_loads import conditional_loads
 from .drivers.early_terms import early_terms
 from .drivers.exact_ends import exact_ends
 from .drivers.extremes import extremes
@@ -364,7 +365,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         rounded_halves,  # after all passes that add or change conversions
         exact_ends,  # after all passes that change loops
         truth_indices,  # after all passes that change addresses
-        unroll_loops,  # likewise
+        conditional_loads,  # before `unroll_loops`, which leaves loops with a hint
+        unroll_loops,  # after all passes that change addresses
         register_arrays,  # likewise
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
         whole_atomics,  # likewise
@@ -379,8 +381,8 @@ REQUIRED = frozenset({
     "split_arrays", "packed_arrays", "lower", "call_effects", "recursion",
     "activate_cells", "deactivate_cells", "ordered_loops", "offload", "struct_for",
     "check_threads", "split_threads", "clamp_indices", "legalize", "empty_loops", "wrapping", "minima", "lowest_bits",
-    "wide_shifts", "added_shifts", "exact_ends", "truth_indices", "rounded_halves", "unused_copies",
-    "sparse_arrays",
+    "conditional_loads", "wide_shifts", "added_shifts", "exact_ends", "truth_indices", "rounded_halves",
+    "unused_copies", "sparse_arrays",
     "forward_mode", "reverse_mode",
 })  # fmt: skip
 """Passes that every kernel needs; `disabled_passes` does not apply to them."""
