@@ -44,11 +44,16 @@ def test_results(target: str, count: int, dt: str) -> None:
             for j in ti.static(range(count)):
                 g[i, j] = z[i, j] if a[i, j] >= 0.3 else 7.0
 
+    @ti.kernel
+    def axes():
+        for i, j in g:
+            g[i, j] = z[i, j] if a[i, j] >= 0.3 else 7.0
+
     kind = np.dtype(dt.replace("f", "float"))
     a.from_numpy(np.cos(np.arange(N * count) * 1.7).reshape(N, count).astype(kind))
     z.from_numpy(np.arange(N * count).reshape(N, count).astype(kind))
     expected = np.where(a.to_numpy() >= kind.type(0.3), z.to_numpy(), 7)
-    for kernel in (choice, selection, branch, static):
+    for kernel in (choice, selection, branch, static, axes):
         g.fill(0)
         kernel()
         np.testing.assert_array_equal(g.to_numpy(), expected)

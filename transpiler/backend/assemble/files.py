@@ -285,6 +285,8 @@ class FileAssembler:
             simd = _is_simd(p, threads, vectorizable)
             omp = pragma(p.task, threads, has_loops, uneven, simd)
             lines = nest(threads, call, simd and " simd " not in omp)
+            if p.task.loop is not None and p.task.loop.unroll_count == 1 and len(threads.loops) > 1 and not simd:
+                lines.insert(len(threads.loops) - 1, INDENT * (len(threads.loops) - 1) + "#pragma GCC unroll 1")
         if p.task.reductions:
             p.reductions.simd = p.reductions.simd if vectorizable else None
             lines, omp = _nest_with_reductions(p, threads, call, has_loops, uneven), ""

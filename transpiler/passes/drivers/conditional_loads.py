@@ -15,13 +15,15 @@ from collections.abc import Iterator
 from ...ir.nodes import Block, Remark, Statement, blocks, walk
 from ...ir.statements import GlobalLoad, GlobalStore, If, IfExp, LocalStore, MatrixPtr, Operation, RangeFor
 from ...ir.tasks import Kernel
-from ..analysis.queries import trip_count
+from ..analysis.queries import count_along, trip_count
 from ..context import PassContext
 
 MOST = 32
 """Iterations of a loop that gcc may unroll."""
 RIGHT = (1, 2, 4, 8)
 """Numbers of neighbours of which it makes right vectors."""
+UNMARKED = 3
+"""Iterations of the innermost of several parallel loops; longer ones are marked as vectors, and these are right."""
 REMARK = Remark("not unrolled: gcc 12 makes wrong vectors of such choices (conditional_loads)", "above")
 
 
@@ -30,8 +32,13 @@ def conditional_loads(kernel: Kernel, context: PassContext) -> bool:
     if not context.capabilities.blocks_as_loops or context.capabilities.blocks_in_lockstep:
         return False
     changed = False
-    for root in [task.body for task in kernel.tasks if task.loop is not None]:
-        for loop in [s for s in walk(root) if isinstance(s, RangeFor) and _may_be_unrolled(s)]:
+    for task in kernel.tasks:
+        outer = task.loop
+        if outer is None:
+            continue
+        if len(outer.starts) > 1 and count_along(outer, -1) == UNMARKED and any(_conditional(task.body)):
+            outer.unroll_count, changed = 1, True
+        for loop in [s for s in walk(task.body) if isinstance(s, RangeFor) and _may_be_unrolled(s)]:
             if any(map(_stores_neighbours, loop.body)) and any(_conditional(loop.body)):
                 loop.unroll, loop.unroll_count = False, 1
                 loop.remarks = (*loop.remarks, REMARK) if context.options.why_comments else loop.remarks
