@@ -58,6 +58,7 @@ from .cleanup.unused_copies import unused_copies
 from .cleanup.whole_atomics import whole_atomics
 from .context import Pass, PassContext, PassRun
 from .control.branch_depth import branch_depth
+from .control.empty_loops import empty_loops
 from .control.inline_calls import inline_calls
 from .control.iteration_limit import iteration_limit
 from .control.lane_loops import lane_loops
@@ -73,6 +74,7 @@ from .control.trap_nan import trap_nan
 from .derivatives.forward_mode import forward_mode
 from .derivatives.reverse_mode import reverse_mode
 from .drivers.added_shifts import added_shifts
+from .drivers.conditional_loads import conditional_loads
 from .drivers.early_terms import early_terms
 from .drivers.exact_ends import exact_ends
 from .drivers.extremes import extremes
@@ -362,6 +364,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         step_addresses,  # after all passes that know what an index is; before `wrapping`: it adds sums
         lower_access,  # after all passes that know what an index is; before `wrapping`: it adds sums
         addresses,  # shares and moves what `lower_access` has added; not `simplify`, which would undo `expand_vectors`
+        empty_loops,  # after all passes that change the bounds of parallel loops; before `wrapping`
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         extremes,  # likewise
@@ -373,7 +376,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         exact_ends,  # after all passes that change loops
         truth_indices,  # after all passes that change addresses
         static_rows,  # likewise; before `unroll_loops`, which would give such loops another hint
-        unroll_loops,  # likewise
+        conditional_loads,  # after `static_rows`, whose loops it keeps as they are; before `unroll_loops`, likewise
+        unroll_loops,  # after all passes that change addresses
         register_arrays,  # likewise
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
         whole_atomics,  # likewise
@@ -388,9 +392,9 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
 REQUIRED = frozenset({
     "split_arrays", "packed_arrays", "lower", "call_effects", "recursion",
     "activate_cells", "deactivate_cells", "ordered_loops", "offload", "struct_for",
-    "check_threads", "split_threads", "clamp_indices", "legalize", "wrapping", "minima", "lowest_bits", "wide_shifts",
-    "added_shifts", "exact_ends", "truth_indices", "rounded_halves", "unused_copies",
-    "sparse_arrays",
+    "check_threads", "split_threads", "clamp_indices", "legalize", "empty_loops", "wrapping", "minima", "lowest_bits",
+    "conditional_loads", "wide_shifts", "added_shifts", "exact_ends", "truth_indices", "rounded_halves",
+    "unused_copies", "sparse_arrays",
     "forward_mode", "reverse_mode",
 })  # fmt: skip
 """Passes that every kernel needs; `disabled_passes` does not apply to them."""

@@ -1,4 +1,6 @@
-// shadesmith 0.1.0, c a9598fbe, ranges.py:4: ranges(a: ndarray[f32, 1], begin: i32, end: i32)
+// shadesmith 0.1.0, c 012c7922, ranges.py:4: ranges(a: ndarray[f32, 1], begin: i32, end: i32)
+
+static inline int max_i32(int a, int b) { return a > b ? a : b; }
 
 struct Args {
     float *restrict a_data;  // a: ndarray[f32, 1]
@@ -25,8 +27,9 @@ static inline void task(const struct Args args, int i) {
 
 void ranges_0(const struct Args *arguments) {
     const struct Args args = *arguments;
-    #pragma omp parallel for firstprivate(args) schedule(static) if (args.end - args.begin >= 64)
-    for (int i = args.begin; i < args.end; i += 2) {
+    int end_i = max_i32(args.end, args.begin);
+    #pragma omp parallel for firstprivate(args) schedule(static) if (end_i - args.begin >= 64)
+    for (long long i = args.begin; i < end_i; i += 2) {
         task(args, i);
     }
 }

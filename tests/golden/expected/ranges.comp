@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 97dff88c, ranges.py:4:
+// shadesmith 0.1.0, vulkan b64779f9, ranges.py:4:
 // ranges(a: ndarray[f32, 1], begin: i32, end: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -20,8 +20,8 @@ layout(push_constant, scalar) uniform Args {
 void main() {
     // an axis of the grid has at most 65,535 groups; the others are in further rows
     uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
-    if (index >= uint(max((args.end - args.begin + 1) / 2, 0))) return;
-    int i = args.begin + int(index) * 2;
+    if (index >= (uint(max(args.end, args.begin)) - uint(args.begin) + 1u) / 2u) return;
+    int i = int(uint(args.begin) + index * 2u);
     float r = 0.0;  // :6
     // ranges.py:7  for k in range(i, 0, -1):
     for (int k = i; k > 0; k--) {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda cdaa4e40, ranges.py:4: ranges(a: ndarray[f32, 1], begin: i32, end: i32)
+// shadesmith 0.1.0, cuda d16976c9, ranges.py:4: ranges(a: ndarray[f32, 1], begin: i32, end: i32)
 
 #define BLOCK 128
 
@@ -13,8 +13,8 @@ struct Args {
 // ranges.py:5  for i in range(begin, end, 2):
 extern "C" __global__ void __launch_bounds__(BLOCK) ranges_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index >= unsigned(max((args.end - args.begin + 1) / 2, 0))) return;
-    int i = args.begin + index * 2;
+    if (index >= (unsigned(max(args.end, args.begin)) - unsigned(args.begin) + 1u) / 2u) return;
+    int i = int(unsigned(args.begin) + index * 2u);
     float r = 0.0f;  // :6
     // ranges.py:7  for k in range(i, 0, -1):
     for (int k = i; k > 0; k--) {

@@ -287,6 +287,8 @@ class FileAssembler:
             simd = _is_simd(p, threads, vectorizable)
             omp = pragma(p.task, threads, has_loops, uneven, simd)
             inner = "#pragma omp simd" if simd and " simd " not in omp else ""
+            if p.task.loop is not None and p.task.loop.unroll_count == 1 and len(threads.loops) > 1 and not simd:
+                inner = "#pragma GCC unroll 1"
             if omp and (of_row := row_pragma(p.task, threads, uneven, simd)):
                 omp, inner = "", of_row
             lines = nest(threads, call, inner)

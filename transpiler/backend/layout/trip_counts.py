@@ -193,7 +193,7 @@ def _on_host(layout: Layout, value: Statement) -> Expression | None:
         case ArgLoad(type=Scalar(kind="int" | "uint")) | ArrayShape():
             return layout.expression_of(value)
         case Cast(value=inner, bits=False, type=Scalar(kind="int" | "uint")) if not isinstance(inner, IfExp):
-            return _wrapped(_on_host(layout, inner), value, _bounds(inner))
+            return _wrapped(_on_host(layout, inner), value, number_limits(inner))
         case Operation(op=op, operands=operands) if op in HOST_OPERATIONS:
             parts = [_on_host(layout, o) for o in operands]
             if op in AS_THEY_ARE:
@@ -219,7 +219,7 @@ def _limits(type: Type | None) -> tuple[int, int]:
     return (0, (1 << type.bits) - 1) if type.kind == "uint" else (-1 << (type.bits - 1), (1 << (type.bits - 1)) - 1)
 
 
-def _bounds(value: Statement) -> tuple[int, int]:
+def number_limits(value: Statement) -> tuple[int, int]:
     """Return limits of a number."""
     low, high = _limits(value.type)
     match value:
@@ -228,7 +228,7 @@ def _bounds(value: Statement) -> tuple[int, int]:
         case ArrayShape():
             return 0, high
         case Cast(value=ArrayShape() as inner, bits=False):
-            return _bounds(inner)
+            return number_limits(inner)
         case Operation() if value.op in HOST_OPERATIONS:
             exact = _exact_bounds(value)
             return exact if low <= exact[0] and exact[1] <= high else (low, high)
@@ -239,7 +239,7 @@ def _exact_bounds(operation: Operation) -> tuple[int, int]:
     """Return limits of the result of an operation before it is made to fit its type."""
     if len(operation.operands) != 2:
         return _limits(operation.type)
-    (a, b), (c, d) = map(_bounds, operation.operands)
+    (a, b), (c, d) = map(number_limits, operation.operands)
     match HOST_OPERATIONS[operation.op]:
         case "add":
             return a + c, b + d

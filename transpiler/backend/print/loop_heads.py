@@ -25,8 +25,8 @@ def declare_axis(names: Names, loop: RangeFor, axis: int) -> str:
     return names.declare(next((letter for letter in "ijklmnop" if names.is_free(letter)), "i"))
 
 
-def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str) -> str:
-    """Return `for (int k = start; k < end; k++)`."""
+def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str, is_wide: bool = False) -> str:
+    """Return `for (int k = start; k < end; k++)`. is_wide: `k` may step beyond numbers of 32 bits (C)."""
     step_value = loop.steps[axis]
     assert isinstance(step_value, Const)
     step, size = int(step_value.value), abs(int(step_value.value))
@@ -44,6 +44,7 @@ def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str) -> str:
     kind = loop.starts[axis].type
     assert isinstance(kind, Scalar)
     declared = "int" if kind != i64 else scalar_name(e.language, kind)
+    declared = "long long" if is_wide else declared
     return f"for ({declared} {name} = {start.source}; {name} {comparison} {comparison_operand(end)}; {advance})"
 
 

@@ -21,7 +21,7 @@ from ..languages.common.naming import bound_name
 from ..languages.common.one_line import INDENT
 from ..languages.common.syntax_forms import ADD, MULTIPLY, PRIMARY, UNARY, Rendered
 from ..layout.layout import Layout
-from ..layout.trip_counts import constant_count, has_constant_step, known_extents, step_of
+from ..layout.trip_counts import constant_count, has_constant_step, known_extents, number_limits, step_of
 from ..module.interface import Expression
 from .expressions import Expressions
 from .iteration_order import first_index, index_of_iteration, nested_loops
@@ -31,6 +31,9 @@ MANY_ITERATIONS, FEW_ITERATIONS = 8192, 64
 """Iterations from which a loop is worth threads on the host: with a short body, with a body that contains loops."""
 FEW_ROWS = 64
 """Iterations of outer loops below which the threads of a host share the iterations of all loops."""
+
+FARTHEST = 1 << 16
+"""The step of a loop over an array that is no longer than 2^31 numbers without the last step."""
 
 MAX_COMPARED = 10
 """Pairs of addresses that gcc compares before a loop to exclude overlap."""
@@ -77,7 +80,7 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> 
             heads, indices, number = nested_loops(loop, names, lambda axis: loop_head(e, loop, axis, names[axis]))
             return Threads(declarations, str(known), indices, heads, extents, number)
         _declare_ends(e, loop, names, declarations)
-        heads = [loop_head(e, loop, axis, names[axis]) for axis in axes]
+        heads = [loop_head(e, loop, axis, names[axis], is_wide=_is_wide(loop, axis)) for axis in axes]
         factors = _factors([_difference(e, loop, axis) for axis in axes])
         count = ("(long long)" if len(factors) > 1 else "") + " * ".join(factors)
         return Threads(declarations, count, names, heads, extents, _number(e, loop, names))
@@ -154,9 +157,44 @@ def indices_in_block(e: Expressions, loop: RangeFor, linear: str) -> list[str]:
 
 def _is_rounded(loop: RangeFor, axis: int) -> bool:
     """Return whether a trip count is an end by a step, rounded up: unsigned, since their sum may be large."""
-    if not is_const(loop.starts[axis], 0) or isinstance(loop.ends[axis], Const):
+    if not has_constant_step(loop, axis) or abs(step_of(loop, axis)) == 1 or isinstance(loop.ends[axis], Const):
         return False
-    return has_constant_step(loop, axis) and step_of(loop, axis) > 1
+    return _is_ordered(loop, axis) or (is_const(loop.starts[axis], 0) and step_of(loop, axis) > 1)
+
+
+def _is_ordered(loop: RangeFor, axis: int) -> bool:
+    """Return whether a loop certainly does not end before it starts, since its end is limited so (`empty_loops`)."""
+    start, end = loop.starts[axis], loop.ends[axis]
+    if not has_constant_step(loop, axis) or not isinstance(end, Operation):
+        return False
+    is_limited = end.op == ("max" if step_of(loop, axis) > 0 else "min")
+    return is_limited and any(operand is start or _is_same_number(operand, start) for operand in end.operands)
+
+
+def _is_same_number(a: Statement, b: Statement) -> bool:
+    """Return whether two bounds are one number, argument or extent."""
+    match a, b:
+        case (Const(value=x), Const(value=y)):
+            return bool(x == y)
+        case (ArgLoad(parameter=x), ArgLoad(parameter=y)):
+            return x is y
+        case (Operation(op=x, operands=parts), Operation(op=y, operands=others)):
+            return x == y and all(map(_is_same_number, parts, others))
+        case (ArrayShape(array=x, axis=m), ArrayShape(array=y, axis=n)):
+            return x is y and m == n
+    return a is b
+
+
+def _is_wide(loop: RangeFor, axis: int) -> bool:
+    """Return whether numbers of 32 bits may not count the iterations of a loop, since they are far apart."""
+    start, end = loop.starts[axis], loop.ends[axis]
+    if not has_constant_step(loop, axis) or start.type != i32 or abs(step_of(loop, axis)) == 1:
+        return False
+    step, (low, high) = step_of(loop, axis), (start, end) if step_of(loop, axis) > 0 else (end, start)
+    if isinstance(high, ArrayShape) and is_const(low, 0):
+        return abs(step) > FARTHEST
+    span = number_limits(high)[1] - number_limits(low)[0]
+    return span + abs(step) > MAX_ITERATIONS
 
 
 def _is_known(loop: RangeFor, axis: int) -> bool:
@@ -276,6 +314,13 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
             return rendered.source
         text = f"max({rendered.source}, 0)"
         e.symbols.call("max")
+    elif _is_ordered(loop, axis):
+        low, high = (start, end) if step > 0 else (end, start)
+        text = _span(e, low, high)
+        if abs(step) > 1:
+            first, last = (e.language.as_unsigned(bound(e, value).source) for value in (low, high))
+            text = f"({last} - {first} + {abs(step) - 1}u) / {abs(step)}u"
+            text = text if len(loop.starts) == 1 else f"int({text})"
     elif _is_rounded(loop, axis):
         span = rendered.source if isinstance(end, ArrayShape) else f"max({rendered.source}, 0)"
         e.symbols.call(*(() if isinstance(end, ArrayShape) else ("max",)))
@@ -331,6 +376,11 @@ def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str], conver
     if not has_constant_step(loop, axis):  # from 0
         return f"{f'int({text})' if converts else text} * {bound(e, loop.steps[axis]).source}"
     step, start = step_of(loop, axis), loop.starts[axis]
+    if _is_wide(loop, axis) and not e.language.nested_loops:
+        from_start = (
+            f"{e.language.as_unsigned(bound(e, start).source)} {'+' if step > 0 else '-'} {text} * {abs(step)}u"
+        )
+        return f"int({from_start})"
     if isinstance(start, Const) and (start.value < 0 or (step < 0 and start.value == 0)):
         converts = not e.language.nested_loops  # no sum with a negative number is unsigned
     text = f"int({text})" if converts else text

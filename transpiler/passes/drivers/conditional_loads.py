@@ -1,0 +1,67 @@
+"""Keeps loops rolled in C that store what they load under a condition, of which gcc 12 makes wrong vectors else.
+
+    for j in 0 .. 3 {                                       #pragma GCC unroll 1
+        g[i, j] = z[i, j] if a[i, j] > .3 else 7.0    ->    for (int j = 0; j < 3; j++) {
+
+gcc unrolls such a loop inside of a parallel one, and loads and stores neighbours together for several iterations of the
+parallel loop. It then mixes up which of the loads are masked: with 3 x 20,000 floats 13,409 were wrong (gcc 12.2, AVX
+and AVX-512, -O3). Rows of 2, 4 and 8 are right, sums and stores under a condition are, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...ir.nodes import Block, Remark, Statement, blocks, walk
+from ...ir.statements import GlobalLoad, GlobalStore, If, IfExp, LocalStore, MatrixPtr, Operation, RangeFor
+from ...ir.tasks import Kernel
+from ..analysis.queries import count_along, trip_count
+from ..context import PassContext
+
+MOST = 32
+"""Iterations of a loop that gcc may unroll."""
+RIGHT = (1, 2, 4, 8)
+"""Numbers of neighbours of which it makes right vectors."""
+UNMARKED = 3
+"""Iterations of the innermost of several parallel loops; longer ones are marked as vectors, and these are right."""
+REMARK = Remark("not unrolled: gcc 12 makes wrong vectors of such choices (conditional_loads)", "above")
+
+
+def conditional_loads(kernel: Kernel, context: PassContext) -> bool:
+    """Mark such loops in the parallel loops of C."""
+    if not context.capabilities.blocks_as_loops or context.capabilities.blocks_in_lockstep:
+        return False
+    changed = False
+    for task in kernel.tasks:
+        outer = task.loop
+        if outer is None:
+            continue
+        if len(outer.starts) > 1 and count_along(outer, -1) == UNMARKED and any(_conditional(task.body)):
+            outer.unroll_count, changed = 1, True
+        for loop in [s for s in walk(task.body) if isinstance(s, RangeFor) and _may_be_unrolled(s)]:
+            if any(map(_stores_neighbours, loop.body)) and any(_conditional(loop.body)):
+                loop.unroll, loop.unroll_count = False, 1
+                loop.remarks = (*loop.remarks, REMARK) if context.options.why_comments else loop.remarks
+                changed = True
+    return changed
+
+
+def _may_be_unrolled(loop: RangeFor) -> bool:
+    count = trip_count(loop)
+    return count is not None and count <= MOST and count not in RIGHT
+
+
+def _stores_neighbours(statement: Statement) -> bool:
+    """Return whether a statement stores to memory, or to an element of a local vector that may be stored later."""
+    return isinstance(statement, GlobalStore) or (
+        isinstance(statement, LocalStore) and isinstance(statement.pointer, MatrixPtr)
+    )
+
+
+def _conditional(block: Block) -> Iterator[Statement]:
+    """Yield the loads of a block that a source has in a branch or a choice."""
+    for statement in block:
+        if isinstance(statement, (If, IfExp)):
+            yield from (s for inner in blocks(statement) for s in walk(inner) if isinstance(s, GlobalLoad))
+        elif isinstance(statement, Operation) and statement.op == "select":
+            yield from (s for s in statement.operands[1:] if isinstance(s, GlobalLoad))
