@@ -187,6 +187,7 @@ class Task:
         lane_loops: the number of neighbouring iterations of the innermost axis whose loops are run together, 0 if each
             is run by itself. The parts of the body between loops are `ThreadFor`s over these iterations.
         short_vectors: a compiler shall not take many iterations of the serial loops at a time.
+        is_scalar: a compiler shall make no vectors of the iterations.
         threads_of_sm: of an SM, for which the compiler shall leave registers; 0: as many as it likes (CUDA).
         block_note: why a pass has chosen `block_dim`, for a reader.
         tile: extents of the iterations of a block, whose tiles of arrays are in shared memory; () for a plain loop.
@@ -223,6 +224,7 @@ class Task:
     as_lanes: bool = False
     lane_loops: int = 0
     short_vectors: bool = False
+    is_scalar: bool = False
     threads_of_sm: int = 0
     block_note: str = ""
     tile: tuple[int, ...] = ()

@@ -104,3 +104,42 @@ def test_sources() -> None:
     arrays: Any = np.zeros((2, 4), np.float32), np.zeros((2, 4), np.float32)
     assert rows.source(*arrays, arch=ti.cpu).count("#pragma GCC unroll 1\n") == 1
     assert "unroll 1\n" not in rows.source(*arrays, arch=ti.cuda)
+
+
+@pytest.mark.parametrize("members", [False, True])
+def test_choices_one_by_one(target: str, members: bool) -> None:
+    n = 2000 if target == "python" else 20_000
+    if members:
+        of = ti.types.struct(x=ti.f32, y=ti.f32, z=ti.f32)
+        a, g, z = (of.field(shape=n) for _ in range(3))
+    else:
+        a, g, z = (ti.field(ti.f32, (n, 3)) for _ in range(3))
+
+    @ti.kernel
+    def rows():
+        for i in range(n):
+            g[i, 0] = z[i, 0] if a[i, 0] > 0.3 else 7.0
+            g[i, 1] = z[i, 1] if a[i, 1] > 0.3 else 7.0
+            g[i, 2] = z[i, 2] if a[i, 2] > 0.3 else 7.0
+
+    @ti.kernel
+    def structs():
+        for i in g:
+            g[i].x = z[i].x if a[i].x > 0.3 else 7.0
+            g[i].y = z[i].y if a[i].y > 0.3 else 7.0
+            g[i].z = z[i].z if a[i].z > 0.3 else 7.0
+
+    conditions = np.cos(np.arange(n * 3) * 1.7).reshape(n, 3).astype(np.float32)
+    values = np.arange(n * 3, dtype=np.float32).reshape(n, 3)
+    expected = np.where(conditions > np.float32(0.3), values, 7)
+    if members:
+        a.from_numpy({name: conditions[:, k].copy() for k, name in enumerate("xyz")})
+        z.from_numpy({name: values[:, k].copy() for k, name in enumerate("xyz")})
+        structs()
+        found = g.to_numpy()
+        assert all(np.array_equal(found[name], expected[:, k]) for k, name in enumerate("xyz"))
+    else:
+        a.from_numpy(conditions)
+        z.from_numpy(values)
+        rows()
+        np.testing.assert_array_equal(g.to_numpy(), expected)

@@ -275,7 +275,9 @@ class FileAssembler:
         """Return the call of a task's function, the lines of the loops around it, and OpenMP's directive for them."""
         statements = [s for s in p.statements if s.BLOCKS or s.__class__ in NOT_PLAIN]
         has_loops = any(repeats(s) or self._is_recursive(s) for s in statements)
-        vectorizable = not has_loops and not any(isinstance(s, NOT_VECTORIZED) for s in statements)
+        vectorizable = not (has_loops or p.task.is_scalar) and not any(
+            isinstance(s, NOT_VECTORIZED) for s in statements
+        )
         uneven = self._is_uneven(statements)
         if p.task.private and (region := region_and_loop(p.task, threads, has_loops, uneven)):
             call = f"{p.function}({', '.join([OWN, *p.arguments])});"
@@ -292,6 +294,8 @@ class FileAssembler:
             if omp and (of_row := row_pragma(p.task, threads, uneven, simd)):
                 omp, inner = "", of_row
             lines = nest(threads, call, inner)
+            if p.task.is_scalar:
+                lines.insert(lines.index(INDENT * len(threads.loops) + call), INDENT * len(threads.loops) + SCALAR)
         if p.task.reductions:
             p.reductions.simd = p.reductions.simd if vectorizable else None
             lines, omp = _nest_with_reductions(p, threads, call, has_loops, uneven), ""
@@ -356,6 +360,10 @@ def _guarded(count: str, call: str) -> list[str]:
     """Return the lines of an entry that end in the call, for threads that have an iteration."""
     line = f"if (index < {count}) {call}"
     return [line] if len(INDENT + line) <= COLUMNS else [f"if (index < {count}) {{", INDENT + call, "}"]
+
+
+SCALAR = '__asm__ volatile("");  // gcc 12 makes wrong vectors of such choices (conditional_loads)'
+"""What a loop contains that shall stay scalar."""
 
 
 def padded(members: list[Declaration]) -> list[str]:

@@ -5,17 +5,19 @@
 
 gcc unrolls such a loop inside of a parallel one, and loads and stores neighbours together for several iterations of the
 parallel loop. It then mixes up which of the loads are masked: with 3 x 20,000 floats 13,409 were wrong (gcc 12.2, AVX
-and AVX-512, -O3). Rows of 2, 4 and 8 are right, sums and stores under a condition are, too.
+and AVX-512, -O3). Rows of 2, 4 and 8 are right, sums and stores under a condition are, too. Where the program has such
+choices one by one, `g[i, 0] = ...; g[i, 1] = ...; g[i, 2] = ...`, the loop around them is kept from vectors.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from ...ir.nodes import Block, Remark, Statement, blocks, walk
-from ...ir.statements import GlobalLoad, GlobalStore, If, IfExp, LocalStore, MatrixPtr, Operation, RangeFor
+from ...ir.statements import GlobalLoad, GlobalStore, If, IfExp, LocalStore, MatrixPtr, Operation, RangeFor, repeats
 from ...ir.tasks import Kernel
-from ..analysis.queries import count_along, trip_count
+from ..analysis.queries import base_array, count_along, trip_count
 from ..context import PassContext
 
 MOST = 32
@@ -38,12 +40,22 @@ def conditional_loads(kernel: Kernel, context: PassContext) -> bool:
             continue
         if len(outer.starts) > 1 and count_along(outer, -1) == UNMARKED and any(_conditional(task.body)):
             outer.unroll_count, changed = 1, True
+        if _chooses_neighbours(task.body):
+            task.is_scalar = changed = True
         for loop in [s for s in walk(task.body) if isinstance(s, RangeFor) and _may_be_unrolled(s)]:
             if any(map(_stores_neighbours, loop.body)) and any(_conditional(loop.body)):
                 loop.unroll, loop.unroll_count = False, 1
                 loop.remarks = (*loop.remarks, REMARK) if context.options.why_comments else loop.remarks
                 changed = True
     return changed
+
+
+def _chooses_neighbours(block: Block) -> bool:
+    """Return whether a block without loops stores several such choices, to neighbouring elements or members."""
+    stores = [s for s in block if isinstance(s, GlobalStore)]
+    arrays = Counter(base_array(store.pointer) for store in stores)
+    groups = [count for array, count in arrays.items() if array is not None and count not in RIGHT]
+    return bool(groups) and len(list(_conditional(block))) >= min(groups) and not any(map(repeats, walk(block)))
 
 
 def _may_be_unrolled(loop: RangeFor) -> bool:
