@@ -19,6 +19,8 @@ before the next one starts; for more, blocks with one iteration per thread are b
 
 BLOCK_DIM = 128
 """Threads per block where nobody has chosen."""
+FEW_ITERATIONS = 1 << 15
+"""Of a parallel loop, for which a GPU's multiprocessors have a few warps each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,11 @@ class Capabilities:
     @property
     def has_launch_bounds(self) -> bool:
         """Whether a source says for how many threads of an SM its compiler leaves registers."""
+        return self.target == "cuda"
+
+    @property
+    def has_blocks_of_launch(self) -> bool:
+        """Whether a launch chooses how many threads a block has, which a source can read."""
         return self.target == "cuda"
 
     @property

@@ -13,6 +13,7 @@ from types import CodeType
 from typing import Any, Protocol
 
 from ....transpiler.backend.module.interface import TaskSource
+from ....transpiler.options import FEW_ITERATIONS
 
 MAX_GROUPS_X = 2**31 - 1
 WAVES = 4
@@ -75,11 +76,12 @@ def make_starter(
     launch: Callable[..., None], resident_threads: int, task: TaskSource, function: int, block: Block
 ) -> Start:
     """Return the function that launches one task, given its count and a stream."""
-    block_dim, iterations = task.block_dim, task.iterations_per_block
+    few, items = task.few_block, task.items
     most, address = most_groups(task, resident_threads), block[1]
 
     def start(count: int, stream: int, keep: Block = block) -> None:
-        groups = (count + iterations - 1) // iterations if count >= 0 else most
+        block_dim = few if few and 0 <= count <= FEW_ITERATIONS else task.block_dim
+        groups = -(-count // (block_dim * items)) if count >= 0 else most
         if groups:
             launch(function, groups if groups < most else most, 1, 1, block_dim, 1, 1, 0, stream, address, 0)
 
@@ -214,12 +216,14 @@ class Submitter:
         ]
 
 
-Shape = tuple[int, int, int, bool]
-"""Of a task: threads of a block, iterations of a block, most groups, whether it is a grid-stride loop."""
+Shape = tuple[int, int, int, bool, int]
+"""Of a task: threads of a block, iterations of a block, most groups, whether it is a grid-stride loop, and how many
+threads a block has for few iterations."""
 
 
 def _shape(task: TaskSource, resident_threads: int) -> Shape:
-    return task.block_dim, task.iterations_per_block, most_groups(task, resident_threads), task.strided
+    most = most_groups(task, resident_threads)
+    return task.block_dim, task.iterations_per_block, most, task.strided, task.few_block
 
 
 @lru_cache(256)
@@ -271,11 +275,20 @@ def _starts(shapes: Sequence[Shape]) -> list[str]:
     ]
 
 
-def _start_lines(index: int, block_dim: int, iterations: int, most: int, is_strided: bool) -> list[str]:
-    """Return the lines that start one task; only of a grid-stride loop may the count be unknown to the host, -1."""
-    count, groups = f"c{index}", f"g{index}"
+def _start_lines(index: int, block_dim: int, iterations: int, most: int, is_strided: bool, few_block: int) -> list[str]:
+    """Return the lines that start one task; only of a grid-stride loop may the count be unknown to the host, -1.
+
+    few_block: threads of a block for up to `FEW_ITERATIONS`, one for each; 0: as for others.
+    """
+    count, groups, threads = f"c{index}", f"g{index}", str(block_dim)
     rounded = f"({count} + {iterations - 1}) // {iterations}" if iterations > 1 else count
     lines = [f"{groups} = {rounded}"]
+    if few_block:
+        threads = f"b{index}"
+        lines = [
+            f"{threads} = {few_block} if 0 <= {count} <= {FEW_ITERATIONS} else {block_dim}",
+            f"{groups} = -(-{count} // ({threads} * {iterations // block_dim}))",
+        ]
     if is_strided:
         lines.append(f"if {count} < 0 or {groups} > {most}: {groups} = {most}")
-    return [*lines, f"if {groups}: start_kernel(f{index}, {groups}, 1, 1, {block_dim}, 1, 1, 0, stream, block, 0)"]
+    return [*lines, f"if {groups}: start_kernel(f{index}, {groups}, 1, 1, {threads}, 1, 1, 0, stream, block, 0)"]

@@ -12,6 +12,7 @@ from ...workbench.check.constants import constant, items_of, without_comments
 from ...workbench.check.cuda import check_cuda
 from ...workbench.check.edit_tools import EditTools
 
+_READ_SIZE = re.compile(r"\bblockDim\s*\.\s*x\b")
 _STRIDES = re.compile(r"\bgridDim\s*\.\s*x\b")
 
 
@@ -22,7 +23,9 @@ def _check(edits: Sequence[EditedFile]) -> None:
 
 def _launch_shape(task: TaskSource, text: str) -> TaskSource:
     strided = task.strided and bool(_STRIDES.search(without_comments(text)))
-    return replace(task, block_dim=_block_of(task, text), items=items_of(text), strided=strided, folded=True)
+    few_block = task.few_block if _READ_SIZE.search(without_comments(text)) else 0
+    block_dim, items = _block_of(task, text), items_of(text)
+    return replace(task, block_dim=block_dim, items=items, strided=strided, folded=True, few_block=few_block)
 
 
 def _block_of(task: TaskSource, text: str) -> int:

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 3e7032ad, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
+// shadesmith 0.1.0, cuda 55174797, branches.py:4: branches(a: ndarray[i32, 1], n: i32)
 
 #define BLOCK 128
 
@@ -9,9 +9,10 @@ struct Args {
 
 #define a(i) args.a_data[i]
 
+// a launch of up to 32,768 iterations has blocks of 32 threads (few_threads)
 // branches.py:5  for i in range(n):
 extern "C" __global__ void __launch_bounds__(BLOCK) branches_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
     if (index >= unsigned(max(args.n, 0))) return;
     int i = index;
     int x = a(i);  // :6

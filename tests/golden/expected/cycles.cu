@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 65955064, cycles.py:16: cycles(lengths: ndarray[i32, 1])
+// shadesmith 0.1.0, cuda 5adfb08a, cycles.py:16: cycles(lengths: ndarray[i32, 1])
 
 #define BLOCK 128
 
@@ -29,9 +29,10 @@ __device__ inline void task(const Args &args, int n) {
     lengths(n) = halve(n + 1, 0);  // :18
 }
 
+// a launch of up to 32,768 iterations has blocks of 32 threads (few_threads)
 extern "C" __global__ void __launch_bounds__(BLOCK) cycles_0(const Args args) {
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < unsigned(args.lengths_n);
-        index += gridDim.x * BLOCK) {
+    for (unsigned index = blockIdx.x * blockDim.x + threadIdx.x; index < unsigned(args.lengths_n);
+        index += gridDim.x * blockDim.x) {
         task(args, int(index));
     }
 }

@@ -1,6 +1,6 @@
-// shadesmith 0.1.0, cuda daf475d8, diffused.py:10: diffused(rate: f32)
+// shadesmith 0.1.0, cuda 393f7ffa, diffused.py:10: diffused(rate: f32)
 
-#define BLOCK 32  // 32,768 iterations, for more multiprocessors (few_threads)
+#define BLOCK 128
 
 constexpr int u_n0 = 512, u_n1 = 256;  // shape of u, w
 constexpr int n = 512, m = 256;  // captured
@@ -37,8 +37,7 @@ __device__ inline void iteration(const Args &args, int i, int j, float rate) {
 }
 
 // diffused.py:11  for i, j in u:
-// 256 threads on an SM, with up to 255 registers for loads in flight (few_threads)
-extern "C" __global__ void __launch_bounds__(BLOCK, 256 / BLOCK) diffused_0(const Args args) {
+extern "C" __global__ void __launch_bounds__(BLOCK) diffused_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
     if (index >= u_n0 * (u_n1 / 4)) return;
     int i = index / (u_n1 / 4), j = index % (u_n1 / 4) * 4;

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda b41c71e9, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
+// shadesmith 0.1.0, cuda bb20c5d4, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 
 #define BLOCK 128
 
@@ -18,9 +18,10 @@ struct Args {
 
 #define pixels(i, j) args.pixels_data[(long long)(i) * args.pixels_n1 + (j)]
 
+// a launch of up to 32,768 iterations has blocks of 32 threads (few_threads)
 // escape.py:5  for i, j in pixels:
 extern "C" __global__ void __launch_bounds__(BLOCK) escape_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
     if (index >= unsigned(args.pixels_n0) * unsigned(args.pixels_n1)) return;
     int i = index / args.pixels_n1, j = index % args.pixels_n1;
     // escape.py:6  c = ti.Vector([-0.8, ti.cos(t) * 0.2])

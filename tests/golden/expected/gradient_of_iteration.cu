@@ -39,8 +39,8 @@ struct Args {
 #define x_grad(i) args.x_grad_data[i]
 #define y_grad(i) args.y_grad_data[i]
 
-// gradient_of_iteration.py:9  for i in x:
 // 256 threads on an SM, with up to 255 registers for loads in flight (few_threads)
+// gradient_of_iteration.py:9  for i in x:
 extern "C" __global__ void __launch_bounds__(BLOCK, 256 / BLOCK) iterate_grad_0(const Args args) {
     int i = blockIdx.x * BLOCK + threadIdx.x;
     if (i >= x_n0) return;

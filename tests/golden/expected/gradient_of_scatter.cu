@@ -31,8 +31,8 @@ struct Args {
 #define v_grad(i) args.v_grad_data[i]
 #define momentum_grad(i, j) args.momentum_grad_data[(i) * momentum_grad_n1 + (j)]
 
-// gradient_of_scatter.py:11  for p in x:
 // 512 threads on an SM, with up to 128 registers for loads in flight (loads_in_flight)
+// gradient_of_scatter.py:11  for p in x:
 extern "C" __global__ void __launch_bounds__(BLOCK, 512 / BLOCK) scatter_grad_0(const Args args) {
     int p = blockIdx.x * BLOCK + threadIdx.x;
     if (p >= x_n0) return;

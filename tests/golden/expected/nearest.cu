@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda c41f4bc0, nearest.py:24:
+// shadesmith 0.1.0, cuda 13457770, nearest.py:24:
 // search(points: ndarray[f32[2], 1], found: ndarray[i32, 1])
 
 #define BLOCK 128
@@ -51,9 +51,10 @@ __device__ nearest_results nearest(const Args &args, vec2 p, int &visited) {
     return nearest_results{best, least};
 }
 
+// a launch of up to 32,768 iterations has blocks of 32 threads (few_threads)
 // nearest.py:25  for i in found:
 extern "C" __global__ void __launch_bounds__(BLOCK) search_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
     if (index >= unsigned(args.found_n)) return;
     int i = index;
     int visited = 0;  // :26

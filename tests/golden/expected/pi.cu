@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 8911ceab, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
+// shadesmith 0.1.0, cuda ca259053, pi.py:4: pi(hits: ndarray[i32, 1], tries: i32)
 
 #define BLOCK 128
 
@@ -58,7 +58,8 @@ __device__ inline void task(const Args &args, int i, uint32_t index) {
     hits(i) = hits_i;  // stored once: no other iteration writes it (keep_elements)
 }
 
+// a launch of up to 32,768 iterations has blocks of 32 threads (few_threads)
 extern "C" __global__ void __launch_bounds__(BLOCK) pi_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
     if (index < unsigned(args.hits_n)) task(args, int(index), index);
 }

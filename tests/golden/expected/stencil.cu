@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 1f12e20b, stencil.py:12:
+// shadesmith 0.1.0, cuda 325e6ce7, stencil.py:12:
 // stencil(a: ndarray[f32, 2], b: ndarray[f32, 2], order: ndarray[i32, 1])
 
 #define BLOCK 128
@@ -30,9 +30,10 @@ __device__ inline int first(const Args &args, int x) {
     return -1;  // :9
 }
 
+// a launch of up to 32,768 iterations has blocks of 32 threads (few_threads)
 // stencil.py:17  for i, j in b:
 extern "C" __global__ void __launch_bounds__(BLOCK) stencil_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
     if (index >= unsigned(args.b_n0) * unsigned(args.b_n1)) return;
     int i = index / args.b_n1, j = index % args.b_n1;
     float s = 0.0f;  // :18

@@ -9,6 +9,7 @@ import shadesmith as ti
 
 SMALL = "#define BLOCK 32  // 4,096 iterations, for more multiprocessors (few_threads)\n"
 BOUNDS = "__launch_bounds__(BLOCK, 256 / BLOCK)"
+I1, I2 = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(ti.i32, 2)
 NOTE = "(few_threads)"
 WHY = "// 256 threads on an SM, with up to 255 registers for loads in flight (few_threads)\n"
 
@@ -79,3 +80,59 @@ def test_tasks_with_blocks_of_their_own() -> None:
 
     source = both.source(arch=ti.cuda)
     assert "#define BLOCK_32 32  // 4,096 iterations" in source and "BLOCK_32, 256 / BLOCK_32" in source
+
+
+def test_blocks_that_the_launch_chooses(target: str) -> None:
+    """Over ndarrays CUDA C reads the size of a block, also in a grid-stride loop."""
+
+    @ti.kernel
+    def walk(x: I2, y: I1):
+        for i in range(y.shape[0]):
+            at = 3
+            for k in range(x.shape[0]):
+                at = ti.max(at + x[k, i], -20) % 17
+            y[i] = at
+
+    @ti.kernel
+    def walk_in_strides(x: I2, y: I1):
+        ti.loop_config(grid_stride=True)
+        for i in range(y.shape[0]):
+            at = 3
+            for k in range(x.shape[0]):
+                at = ti.max(at + x[k, i], -20) % 17
+            y[i] = at
+
+    for n in (1, 33, 300) if target == "python" else (1, 33, 32768, 32769):
+        values = (np.arange(18 * n, dtype=np.int32).reshape(18, n) * 7) % 11 - 5
+        at = np.full(n, 3)
+        for row in values:
+            at = np.maximum(at + row, -20) % 17
+        for kernel in (walk, walk_in_strides):
+            x, y = ti.ndarray(ti.i32, (18, n)), ti.ndarray(ti.i32, n)
+            x.from_numpy(values)
+            kernel(x, y)
+            assert np.array_equal(y.to_numpy(), at)
+    source = walk.source(x, y, arch=ti.cuda)
+    assert "blockIdx.x * blockDim.x + threadIdx.x" in source and "__launch_bounds__(BLOCK)" in source
+    assert "// a launch of up to 32,768 iterations has blocks of 32 threads (few_threads)\n" in source
+    assert "index += gridDim.x * blockDim.x" in walk_in_strides.source(x, y, arch=ti.cuda)
+    assert "blockDim" not in walk.source(x, y, arch=ti.vulkan)
+
+
+def test_nested_loops_take_long() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x = ti.field(ti.f32, 4096)
+
+    @ti.func
+    def inner(a):
+        for _ in range(5):
+            a = ti.sin(a) + 1
+        return a
+
+    @ti.kernel
+    def nested():
+        for i in x:
+            for _ in range(4):
+                x[i] = inner(x[i])
+
+    assert NOTE in nested.source(arch=ti.cuda)

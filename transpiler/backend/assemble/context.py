@@ -67,6 +67,10 @@ class EmitContext:
             return "BLOCK" if self.has_block_size(task) else f"BLOCK_{task.block_dim}"
         return "BLOCK" if len(self.block_dims) == 1 else f"BLOCK_{task.block_dim}"
 
+    def threads_of_block(self, task: Task) -> str:
+        """Return how many threads a block has, for numbers of iterations."""
+        return self.language.block_size if task.few_block else self.block_size(task)
+
     def lanes(self, task: Task) -> str:
         """Return the name of the number of iterations whose loops run together."""
         is_single = len({task.lane_loops for task in self.kernel.tasks} - {0}) == 1

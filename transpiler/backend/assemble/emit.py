@@ -85,6 +85,7 @@ def _task_source(context: EmitContext, p: PrintedTask, file: int, holds: dict[Ch
         reads=reads,
         writes=writes,
         strided=p.grid.is_strided,
+        few_block=p.task.few_block,
         serial_turns=None if trip_count[0] == "const" else trip_count,
         items=p.items,
         loop=None if p.task.loop is None else loop_indices(form, p.task.loop, p.names),

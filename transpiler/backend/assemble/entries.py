@@ -17,6 +17,7 @@ from __future__ import annotations
 from math import prod
 
 from ...ir.tasks import Task
+from ...options import FEW_ITERATIONS
 from ..languages.common.language import Language
 from ..languages.common.one_line import INDENT
 from ..layout.trip_counts import constant_count
@@ -61,8 +62,10 @@ def launch_bounds(task: Task, block: str) -> str:
 
 
 def registers_note(task: Task) -> str:
-    """Return why there is such a number of blocks, "" if there is none."""
+    """Return why there is such a number of blocks or threads, "" if nobody has chosen it."""
     count = task.threads_of_sm
+    if not count and task.few_block:
+        return f"a launch of up to {FEW_ITERATIONS:,} iterations has blocks of {task.few_block} threads (few_threads)"
     if not count:
         return ""
     registers, chosen = min(REGISTERS // count, MOST), "few_threads" if task.block_note else "loads_in_flight"

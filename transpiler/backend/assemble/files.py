@@ -233,7 +233,6 @@ class FileAssembler:
             arguments = [OWN, *p.arguments]
         call = f"{p.function}({', '.join(arguments)});"
         lanes = [LANES_NOTE] if p.task.as_lanes else []
-        block = context.block_size(p.task)
         lines: list[str] = []
         omp = ""
         if threads and language.nested_loops:
@@ -248,8 +247,8 @@ class FileAssembler:
             call=call,
             attribute="SHORT_VECTORS " if p.task.short_vectors else "",
             guarded_call=_guarded(threads.count if threads else "1", call),
-            block=block,
-            bounds=launch_bounds(p.task, block),
+            block=context.threads_of_block(p.task),
+            bounds=launch_bounds(p.task, context.block_size(p.task)),
             registers=registers_note(p.task) if context.options.why_comments else "",
             has_barrier=p.block is not None and p.block.has_barrier,
             guarded=p.block is None or not (p.task.is_split or p.block.is_full),
@@ -312,7 +311,11 @@ class FileAssembler:
         """Return what comes before the statements of a task: a function's head, or the entry's and its first lines."""
         language, block = self.language, self.context.block_size(p.task)
         if fits_entry(language, p) and not self.context.options.own_templates:
-            return {"is_entry": True, "head": entry_head(language, p, block), "opening": opening(language, p, block)}
+            return {
+                "is_entry": True,
+                "head": entry_head(language, p, block),
+                "opening": opening(language, p, self.context.threads_of_block(p.task)),
+            }
         qualifier = INLINED if p.task.as_lanes else language.helper_qualifier
         head = f"{qualifier}void {p.function}({', '.join(parameters) or language.no_parameters}) {{"
         return {"is_entry": False, "head": wrapped_head(head), "opening": []}

@@ -178,6 +178,8 @@ class TaskSource:
     folded: bool = True
     """Whether a grid of several rows is supported, since an axis has at most 65,535 groups; an edited source may
     support only one row."""
+    few_block: int = 0
+    """Threads per block of a launch with up to `FEW_ITERATIONS`, if the source reads their number; 0: `block_dim`."""
     items: int = 1
     """Iterations per thread at a time: of loops with reductions, and in edited sources with `#define ITEMS`."""
 

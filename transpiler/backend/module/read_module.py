@@ -340,6 +340,7 @@ TASK: dict[str, Reader] = {
     "serial_turns": optional(expression),
     "loop": optional(lambda data, path: read_object(data, path, LOOP, LoopIndices)),
     "folded": boolean,
+    "few_block": number(0, MAX_BLOCK_DIM),
     "items": number(1, MAX_ITEMS),
 }
 FILE: dict[str, Reader] = {

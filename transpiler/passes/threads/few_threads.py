@@ -6,23 +6,27 @@ An H200 has 132 of them: 4,096 iterations in blocks of 128 are 32 blocks. The mu
 warps, which wait for one cache and one memory unit. Constraints between the parts of 4,096 ropes took .250 ms, with
 blocks of a warp .131; alignments of 2,048 pairs of sequences 1.54 and .62.
 
+Where only the launch knows how many iterations there are, as of ndarrays, CUDA C reads the size of a block:
+
+    index = blockIdx.x * BLOCK + threadIdx.x        ->        index = blockIdx.x * blockDim.x + threadIdx.x
+
 In CUDA each of the threads may have all registers that it can use. ptxas gives as few as let many blocks run together,
 which these loops do not have, so that a thread has few loads under way: attention with a query a thread took .427 ms,
-and .205 so.
+and .205 so. That is for numbers of iterations that are known: more threads need more blocks.
 """
 
 from __future__ import annotations
 
-from ...ir.functions import reachable
-from ...ir.nodes import Statement
+from ...ir.functions import Call, Function
+from ...ir.nodes import Block, blocks
 from ...ir.statements import RangeFor, repeats
 from ...ir.tasks import Kernel, Task
-from ...options import BLOCK_DIM, CompileOptions
+from ...options import BLOCK_DIM, FEW_ITERATIONS, CompileOptions
 from ..analysis.queries import trip_count
 from ..context import PassContext
 
-FEWEST, FEW = 1 << 8, 1 << 15
-"""Iterations of which some blocks can be made, and of which every multiprocessor has a few warps."""
+FEWEST = 1 << 8
+"""Iterations of which some blocks can be made."""
 WARP = 32
 LONG = 16
 """Iterations of a serial loop that takes long."""
@@ -31,16 +35,18 @@ THREADS = 256
 
 
 def few_threads(kernel: Kernel, context: PassContext) -> bool:
-    """Choose `Task.block_dim` of such tasks on GPUs, and `Task.threads_of_sm` in CUDA."""
+    """Choose `Task.block_dim` or `Task.few_block` of such tasks on GPUs, and `Task.threads_of_sm` in CUDA."""
     capabilities, options = context.capabilities, context.options
     if capabilities.subgroup_size is None or capabilities.blocks_as_loops or capabilities.blocks_in_lockstep:
         return False
     changed, block = False, max(WARP, capabilities.subgroup_size)
     for task in kernel.tasks:
-        count = None if task.loop is None else trip_count(task.loop)
-        if count is None or not FEWEST <= count <= FEW or not _is_free(task, options):
+        if task.loop is None or not _is_free(task, options) or _iterations(task.body) < LONG:
             continue
-        if not any(map(_is_long, reachable(task.body))):
+        count = trip_count(task.loop)
+        if count is None and capabilities.has_blocks_of_launch:
+            task.few_block, changed = block, True
+        if count is None or not FEWEST <= count <= FEW_ITERATIONS:
             continue
         task.block_dim = block
         task.block_note = f"{count:,} iterations, for more multiprocessors (few_threads)"
@@ -55,9 +61,21 @@ def _is_free(task: Task, options: CompileOptions) -> bool:
     assert task.loop is not None
     if task.loop.block_dim is not None or not task.block_dim == options.block_dim == BLOCK_DIM:
         return False
+    if task.lanes > 1:  # its loops run single iterations, and it takes longer to start
+        return False
     return not (task.synchronizes or task.reductions or task.block_sums or task.tile or task.overlaps)
 
 
-def _is_long(statement: Statement) -> bool:
-    """Return whether a statement is a loop with many iterations, or nobody knows how many."""
-    return repeats(statement) and not (isinstance(statement, RangeFor) and 0 <= (trip_count(statement) or LONG) < LONG)
+def _iterations(block: Block, callers: frozenset[Function] = frozenset()) -> int:
+    """Return how many iterations of serial loops a thread runs in a block; `LONG` if nobody knows."""
+    most = 0
+    for statement in block:
+        inside = max([_iterations(inner, callers) for inner in blocks(statement)], default=0)
+        if isinstance(statement, Call):
+            function = statement.function
+            inside = LONG if function in callers else _iterations(function.body, callers | {function})
+        elif repeats(statement):
+            count = trip_count(statement) if isinstance(statement, RangeFor) else None
+            inside = LONG if count is None else count * max(1, inside)
+        most = max(most, inside)
+    return most

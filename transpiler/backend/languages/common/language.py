@@ -144,6 +144,7 @@ class Language:
     nested_loops: a parallel loop is emitted as loops that count in int; else as one thread per iteration, unsigned.
     shared_qualifier, shared_start: before and after the declaration of an array shared by a block.
     thread_numbers: by kind of `ThreadIndex`; {0} is the number of the thread in the loop.
+    block_size: the threads of a block, if the launch chooses them.
     linear_index, folded_index: the number of a thread of a grid with one axis, with two; {block} threads a block.
     entry: the head of a task's entry, with {name} and {block}; serial_entry: of a serial one.
     warp: functions of subgroup collectives that take the participating lanes; None if collectives take no lanes.
@@ -238,6 +239,7 @@ class Language:
     shared_qualifier: str = ""
     shared_start: str = ""
     thread_numbers: Mapping[str, Syntax]
+    block_size: str = ""
     linear_index: str = ""
     folded_index: str = ""
     entry: str = ""
