@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from ...ir.elements.own_memory import is_plain_field
 from ...ir.functions import called
-from ...ir.nodes import Block, Statement, blocks, operands, walk
+from ...ir.nodes import Block, Statement, operands, walk
 from ...ir.statements import Array, Const, GlobalLoad, GlobalPtr, LoopIndex, RangeFor, base_pointer
 from ...ir.tasks import Kernel
 from ...ir.types import element_of
@@ -21,6 +21,8 @@ from .usage import Usage
 
 BYTES = 16
 """Of a load."""
+MOST_STATEMENTS, MOST_OF_UNKNOWN = 48, 16
+"""Of a loop, without branches, which NVRTC unrolls: of known length, and of one that only the thread knows."""
 
 
 def read_by_rows(kernel: Kernel, usage: Usage) -> frozenset[Array]:
@@ -32,12 +34,19 @@ def read_by_rows(kernel: Kernel, usage: Usage) -> frozenset[Array]:
 
 
 def _loops(block: Block) -> Iterator[tuple[RangeFor, list[Statement]]]:
-    """Return the serial loops in a block that start at a multiple of four and step by one, and what is inside."""
+    """Return the short serial loops in a block that start at a multiple of four and step by one, and what is inside."""
     for statement in walk(block):
         if isinstance(statement, RangeFor) and len(statement.starts) == 1:
             start, step = statement.starts[0], statement.steps[0]
             if isinstance(start, Const) and isinstance(step, Const) and step.value == 1 and int(start.value) % 4 == 0:
-                yield statement, [s for inner in blocks(statement) for s in walk(inner)]
+                inside = list(walk(statement.body))
+                most = MOST_STATEMENTS if isinstance(statement.ends[0], Const) else MOST_OF_UNKNOWN
+                if len(inside) <= most and not any(map(_is_jump, inside)):
+                    yield statement, inside
+
+
+def _is_jump(statement: Statement) -> bool:
+    return bool(statement.BLOCKS) and not (isinstance(statement, RangeFor) and statement.unroll)
 
 
 def _read_along(loop: RangeFor, inside: list[Statement]) -> Iterator[Array]:

@@ -2,10 +2,9 @@
 
     s = 0                                    s = 0
     for c in 0 .. n {                        for c_first in 0 .. n step 1024 {
-        start[c] = s                 ->          sums[thread] = count[c_first + thread]
-        s += count[c]                            add up `sums` of threads before        (a scan of Hillis and Steele)
-    }                                            own = s + sums[thread - 1]
-                                                 s += sums[1023]
+        start[c] = s                 ->          term = count[c_first + thread]
+        s += count[c]                            own = s + the terms of the threads before this one
+    }                                            s += the terms of all threads
                                                  start[c_first + thread] = own
                                              }
 
@@ -46,7 +45,7 @@ from ...ir.statements import (
     is_const,
 )
 from ...ir.tasks import Kernel, Task, TaskKind
-from ...ir.threads import Barrier, neutral
+from ...ir.threads import Barrier, Collective, neutral
 from ...ir.types import Scalar, i32
 from ...lazy_dataclasses import dataclass
 from ...options import MAX_ITERATIONS
@@ -67,8 +66,10 @@ from ..tiles.tiled_loops import new_shared
 
 FEWEST = 256
 """Iterations that are worth it."""
-MOST_THREADS = 1024
+WARP, THREADS = 32, 1024
+"""As many warps as a warp has threads: each adds up the sums of those before it."""
 MOST_SCANS = 4
+FEATURES = {"arithmetic", "shuffle"}
 OPS = ("add", "min", "max")
 
 
@@ -77,12 +78,15 @@ def block_scans(kernel: Kernel, context: PassContext) -> bool:
     capabilities, options = context.capabilities, context.options
     if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or options.deterministic:
         return False
-    threads = min(MOST_THREADS, capabilities.max_block_dim)
+    if capabilities.subgroup_size != WARP or not capabilities.subgroup_features >= FEATURES:
+        return False
+    if capabilities.max_block_dim < THREADS:
+        return False
     changed = False
     for task in kernel.tasks:
         found = _scans_of(task, options.fast_math)
-        if found and _bytes(found.scans, threads) <= capabilities.max_shared_bytes:
-            _Sharing(kernel, task, found, threads).run(options.why_comments)
+        if found and _bytes(found.scans) <= capabilities.max_shared_bytes:
+            _Sharing(kernel, task, found).run(options.why_comments)
             changed = True
     return changed
 
@@ -113,8 +117,8 @@ class Scans:
     before: set[Statement]
 
 
-def _bytes(scans: list[Scan], threads: int) -> int:
-    return threads * sum(scan.variable.type.size_bytes for scan in scans if scan.variable.type is not None)
+def _bytes(scans: list[Scan]) -> int:
+    return WARP * sum(scan.variable.type.size_bytes for scan in scans if scan.variable.type is not None)
 
 
 def _scans_of(task: Task, fast_math: bool) -> Scans | None:
@@ -136,7 +140,7 @@ def _is_usual(loop: RangeFor) -> bool:
     count, end = trip_count(loop), loop.ends[0]
     if len(loop.starts) != 1 or not is_const(loop.steps[0], 1) or loop.unroll or loop.starts[0].type != i32:
         return False
-    is_near = isinstance(end, Const) and int(end.value) > MAX_ITERATIONS - MOST_THREADS  # the next index would wrap
+    is_near = isinstance(end, Const) and int(end.value) > MAX_ITERATIONS - THREADS  # the next index would wrap
     return is_given(loop.starts[0]) and is_given(end) and not is_near and (count is None or count >= FEWEST)
 
 
@@ -276,8 +280,8 @@ def _grows(scan: Scan, index: Statement, loop: RangeFor, store: GlobalStore) -> 
 class _Sharing:
     """Gives a serial task a block of threads."""
 
-    def __init__(self, kernel: Kernel, task: Task, found: Scans, threads: int) -> None:
-        self.kernel, self.task, self.threads = kernel, task, threads
+    def __init__(self, kernel: Kernel, task: Task, found: Scans) -> None:
+        self.kernel, self.task = kernel, task
         self.row, self.scans, self.first = found.loop, found.scans, found.before
         self.builder = Builder(Block(), task.location)
 
@@ -286,9 +290,9 @@ class _Sharing:
         task, builder, body = self.task, self.builder, self.task.body.statements
         place = body.index(self.row)
         before, after = body[:place], body[place + 1 :]
-        task.kind, task.block_dim, task.tile = TaskKind.RANGE_FOR, self.threads, (self.threads,)
+        task.kind, task.block_dim, task.tile = TaskKind.RANGE_FOR, THREADS, (THREADS,)
         bounds = Builder(task.prologue, self.row.location)
-        zero, count, one = (bounds.const(value) for value in (0, self.threads, 1))
+        zero, count, one = (bounds.const(value) for value in (0, THREADS, 1))
         task.loop = RangeFor([zero], [count], [one], ["thread"], grid_stride=False, location=self.row.location)
         self.thread = builder.add(LoopIndex(task.loop, 0, type=i32))
         self._alone_where_it_stores(before)
@@ -322,9 +326,9 @@ class _Sharing:
         """Add the loop over as many iterations at a time as there are threads."""
         builder, row, name = self.builder, self.row, self.row.names[0]
         start, end = row.starts[0], row.ends[0]
-        chunks = builder.add(RangeFor([start], [end], [builder.const(self.threads)], [f"{name}_first"]))
+        chunks = builder.add(RangeFor([start], [end], [builder.const(THREADS)], [f"{name}_first"]))
         if explains:
-            note = f"{self.threads:,} iterations at a time, with the sums of those before (block_scans)"
+            note = f"{THREADS:,} iterations at a time, with the sums of those before (block_scans)"
             chunks.remarks = (Remark(note, "above", row.location),)
         with builder.into(chunks.body):
             first = builder.add(LoopIndex(chunks, 0, type=i32))
@@ -359,35 +363,34 @@ class _Sharing:
         condition = builder.all_of([is_own] if scan.condition is None else [is_own, scan.condition])
         assert condition is not None
         name = scan.variable.name or scan.variable.hint or self.row.names[0]
-        shared = new_shared(self.kernel, f"{name}_{'sums' if scan.op == 'add' else 'extremes'}", type, (self.threads,))
-        place = builder.add(GlobalPtr(shared, [self.thread], type=type))
-        builder.store(place, builder.op("select", condition, scan.term, nothing))
+        shared = new_shared(self.kernel, f"{name}_{'sums' if scan.op == 'add' else 'extremes'}", type, (WARP,))
+        term = builder.op("select", condition, scan.term, nothing)
+        before = builder.add(Collective(f"exclusive_{scan.op}", [term], type=type))
+        warp, lane = (builder.op(op, self.thread, builder.const(WARP)) for op in ("floordiv", "mod"))
+        is_last = builder.op("eq", lane, builder.const(WARP - 1))
+        with builder.into(builder.add(If(is_last)).then):
+            place = builder.add(GlobalPtr(shared, [warp], type=type))
+            builder.store(place, builder.op(scan.op, before, term))
         builder.add(Barrier("block"))
-        zero, one, steps = (builder.const(value) for value in (0, 1, self.threads.bit_length() - 1))
-        doubling = builder.add(RangeFor([zero], [steps], [one], ["step"]))
-        with builder.into(doubling.body):
-            distance = builder.op("shl", one, builder.add(LoopIndex(doubling, 0, type=i32)))
-            distance.name = "distance"
-            own = builder.load(place)
-            own.name = "own"
-            value = builder.op(scan.op, self._element_before(shared, distance, nothing), own)
-            builder.add(Barrier("block"))
-            builder.store(place, value)
-            builder.add(Barrier("block"))
-        result = builder.add(Alloca(type=type))
+        of_warp = builder.load(builder.add(GlobalPtr(shared, [lane], type=type)))
+        of_warps = builder.add(Collective(f"inclusive_{scan.op}", [of_warp], type=type))
+        previous = builder.op("max", builder.op("sub", warp, builder.const(1)), builder.const(0))
+        earlier = builder.add(Collective("shuffle", [of_warps, previous], type=type))
+        total = builder.add(Collective("shuffle", [of_warps, builder.const(WARP - 1)], type=type))
+        builder.add(Barrier("block"))
+        for value, hint in (
+            (term, "term"),
+            (warp, "warp"),
+            (before, "before"),
+            (of_warps, "of_warps"),
+            (earlier, "earlier"),
+            (total, "total"),
+        ):
+            value.hint = hint
+        is_later = builder.op("gt", warp, builder.const(0))
+        of_earlier = builder.op("select", is_later, earlier, nothing)
+        start, result = builder.load(scan.variable), builder.add(Alloca(type=type))
         result.hint = f"own_{name}"
-        total = builder.load(scan.variable)
-        builder.store(result, builder.op(scan.op, total, self._element_before(shared, one, nothing)))
-        last = builder.add(GlobalPtr(shared, [builder.const(self.threads - 1)], type=type))
-        builder.store(scan.variable, builder.op(scan.op, total, builder.load(last)))
-        builder.add(Barrier("block"))
+        builder.store(result, builder.op(scan.op, builder.op(scan.op, start, of_earlier), before))
+        builder.store(scan.variable, builder.op(scan.op, start, total))
         return result
-
-    def _element_before(self, shared: Array, distance: Statement, nothing: Const) -> Statement:
-        """Return what the thread so many before this one has, the neutral number if there is none."""
-        builder = self.builder
-        is_there = builder.op("ge", self.thread, distance)
-        index = builder.op("max", builder.op("sub", self.thread, distance), builder.const(0))
-        element = builder.load(builder.add(GlobalPtr(shared, [index], type=shared.element)))
-        element.name = "before"
-        return builder.op("select", is_there, element, nothing)
