@@ -194,7 +194,7 @@ class Memory:
         self.epoch = STALE
         self.is_shared = False
         self._blocks: set[int] = set()
-        self._dirty: set[int] = set()
+        self._dirty: dict[int, tuple[int, int]] = {}  # by block, the bytes that were written
 
     @property
     def is_freed(self) -> bool:
@@ -250,14 +250,17 @@ class Memory:
             return
         if not self._dirty:
             self.session.pending.append(partial(_flush, weakref.ref(self)))
-        self._dirty.update(_blocks_between(start, end))
+        for block in _blocks_between(start, end):
+            first, last = max(start, block * BLOCK_BYTES), min(end, (block + 1) * BLOCK_BYTES)
+            found = self._dirty.get(block)
+            self._dirty[block] = (first, last) if found is None else (min(first, found[0]), max(last, found[1]))
 
     def flush(self) -> None:
-        """Write the changed blocks of the mirror to the device, neighbours together."""
+        """Write what has changed in the mirror to the device: in each block from the first to the last such byte."""
         with self.session.lock:
-            dirty, self._dirty = sorted(self._dirty), set()
-            for blocks in _runs(dirty):
-                self.session.device.write(self.allocation, self._bytes_of(blocks), blocks.start * BLOCK_BYTES)
+            dirty, self._dirty = sorted(self._dirty.values()), {}
+            for start, end in _joined(dirty):
+                self.session.device.write(self.allocation, bytes_of(self.view)[start:end], start)
 
     def read_all(self) -> Array:
         """Return the whole as a new array."""
@@ -388,12 +391,12 @@ class Memory:
         self._blocks.update(blocks)
 
 
-def _runs(blocks: Sequence[int]) -> Iterator[range]:
-    """Return ascending numbers as ranges of consecutive ones."""
+def _joined(ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Return ascending ranges, those as one of which the next begins where one ends."""
     start = 0
-    for position, block in enumerate(blocks, 1):
-        if position == len(blocks) or blocks[position] != block + 1:
-            yield range(blocks[start], block + 1)
+    for position, (_, end) in enumerate(ranges, 1):
+        if position == len(ranges) or ranges[position][0] != end:
+            yield ranges[start][0], end
             start = position
 
 

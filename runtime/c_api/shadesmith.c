@@ -1664,11 +1664,11 @@ typedef struct IndexComponent {
     int64_t extent, weight;
 } IndexComponent;
 
-/* extents: null if only the device knows the number of iterations. axes: of the loop, none for serial tasks. order: how
+/* few_block: threads of a block for up to FEW_ITERATIONS, 0 if it is block_dim. extents: null if only the device knows the number of iterations. axes: of the loop, none for serial tasks. order: how
    an iteration number is split into indices. */
 typedef struct Task {
     const char *name, *entry;
-    uint32_t file, block_dim, items;
+    uint32_t file, block_dim, few_block, items;
     bool is_serial, is_strided, is_folded;
     const Expression **extents;
     uint32_t extent_count, axis_count, order_count;
@@ -2394,8 +2394,9 @@ static bool check_array_indices(const Json *value, uint32_t array_count) {
 
 static bool read_task(const KernelReader *reader, const Json *value, Task *task) {
     static const char *const FIELDS[] = {"name",   "kind",    "entry",        "file", "block_dim", "extents", "reads",
-                                         "writes", "strided", "serial_turns", "loop", "folded",    "items",   NULL};
-    const Json *fields[13], *item;
+                                         "writes", "strided", "serial_turns", "loop", "folded",    "items",   "?few_block",
+                                         NULL};
+    const Json *fields[14], *item;
     const char *kind;
     if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &task->name) || !json_string(fields[1], &kind) ||
         !json_string(fields[2], &task->entry) || !json_u32(fields[3], 0, reader->kernel->file_count - 1, &task->file) ||
@@ -2403,7 +2404,8 @@ static bool read_task(const KernelReader *reader, const Json *value, Task *task)
         !check_array_indices(fields[6], reader->kernel->array_count) ||
         !check_array_indices(fields[7], reader->kernel->array_count) || !json_bool(fields[8], &task->is_strided) ||
         (fields[9]->kind != JSON_NULL && !read_expression(reader, fields[9])) ||
-        !json_bool(fields[11], &task->is_folded) || !json_u32(fields[12], 1, MAX_ITEMS, &task->items)) {
+        !json_bool(fields[11], &task->is_folded) || !json_u32(fields[12], 1, MAX_ITEMS, &task->items) ||
+        (fields[13] && !json_u32(fields[13], 1, MAX_BLOCK_DIM, &task->few_block))) {
         return false;
     }
     task->is_serial = !strcmp(kind, "serial");
@@ -6079,6 +6081,7 @@ static const FunctionEntry CUDA_FUNCTIONS[] = {
     {offsetof(CudaApi, LaunchKernel), "cuLaunchKernel"},
 };
 
+enum { FEW_ITERATIONS = 1 << 15 }; /* for which a task may have smaller blocks */
 enum { CUDA_WAVES = 4, CUDA_STACK_BYTES = 16 << 10, CUDA_PARAMETER_BYTES = MAX_CUDA_ARGS_BYTES };
 
 /* All work is on the legacy default stream, so that it is ordered with the work of a host program that uses no stream.
@@ -6333,7 +6336,9 @@ static bool cuda_start(TiRuntime runtime, TiKernel kernel, const int64_t *counts
     uint32_t i;
     for (i = 0; i < kernel->data->task_count; i++) {
         const Task *task = &kernel->data->tasks[i];
-        uint64_t group_iterations = (uint64_t)task->block_dim * task->items, most = INT32_MAX, groups;
+        bool has_few = task->few_block && counts[i] >= 0 && counts[i] <= FEW_ITERATIONS;
+        uint32_t block_dim = has_few ? task->few_block : task->block_dim;
+        uint64_t group_iterations = (uint64_t)block_dim * task->items, most = INT32_MAX, groups;
         void *parameters[1];
         parameters[0] = kernel->args;
         if (task->is_strided || counts[i] < 0) { /* enough to keep it busy */
@@ -6344,7 +6349,7 @@ static bool cuda_start(TiRuntime runtime, TiKernel kernel, const int64_t *counts
         if (groups &&
             !cuda_check(runtime,
                         cuda->api.LaunchKernel((CUfunction)kernel->program->functions[i], (unsigned int)groups, 1, 1,
-                                               task->block_dim, 1, 1, 0, NULL, parameters, NULL),
+                                               block_dim, 1, 1, 0, NULL, parameters, NULL),
                         "starting a kernel")) {
             return fail_within("task `%s`", task->name);
         }

@@ -128,11 +128,11 @@ typedef struct IndexComponent {
     int64_t extent, weight;
 } IndexComponent;
 
-/* extents: null if only the device knows the number of iterations. axes: of the loop, none for serial tasks. order: how
+/* few_block: threads of a block for up to FEW_ITERATIONS, 0 if it is block_dim. extents: null if only the device knows the number of iterations. axes: of the loop, none for serial tasks. order: how
    an iteration number is split into indices. */
 typedef struct Task {
     const char *name, *entry;
-    uint32_t file, block_dim, items;
+    uint32_t file, block_dim, few_block, items;
     bool is_serial, is_strided, is_folded;
     const Expression **extents;
     uint32_t extent_count, axis_count, order_count;

@@ -203,8 +203,9 @@ static bool check_array_indices(const Json *value, uint32_t array_count) {
 
 static bool read_task(const KernelReader *reader, const Json *value, Task *task) {
     static const char *const FIELDS[] = {"name",   "kind",    "entry",        "file", "block_dim", "extents", "reads",
-                                         "writes", "strided", "serial_turns", "loop", "folded",    "items",   NULL};
-    const Json *fields[13], *item;
+                                         "writes", "strided", "serial_turns", "loop", "folded",    "items",   "?few_block",
+                                         NULL};
+    const Json *fields[14], *item;
     const char *kind;
     if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &task->name) || !json_string(fields[1], &kind) ||
         !json_string(fields[2], &task->entry) || !json_u32(fields[3], 0, reader->kernel->file_count - 1, &task->file) ||
@@ -212,7 +213,8 @@ static bool read_task(const KernelReader *reader, const Json *value, Task *task)
         !check_array_indices(fields[6], reader->kernel->array_count) ||
         !check_array_indices(fields[7], reader->kernel->array_count) || !json_bool(fields[8], &task->is_strided) ||
         (fields[9]->kind != JSON_NULL && !read_expression(reader, fields[9])) ||
-        !json_bool(fields[11], &task->is_folded) || !json_u32(fields[12], 1, MAX_ITEMS, &task->items)) {
+        !json_bool(fields[11], &task->is_folded) || !json_u32(fields[12], 1, MAX_ITEMS, &task->items) ||
+        (fields[13] && !json_u32(fields[13], 1, MAX_BLOCK_DIM, &task->few_block))) {
         return false;
     }
     task->is_serial = !strcmp(kind, "serial");

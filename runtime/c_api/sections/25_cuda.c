@@ -83,6 +83,7 @@ static const FunctionEntry CUDA_FUNCTIONS[] = {
     {offsetof(CudaApi, LaunchKernel), "cuLaunchKernel"},
 };
 
+enum { FEW_ITERATIONS = 1 << 15 }; /* for which a task may have smaller blocks */
 enum { CUDA_WAVES = 4, CUDA_STACK_BYTES = 16 << 10, CUDA_PARAMETER_BYTES = MAX_CUDA_ARGS_BYTES };
 
 /* All work is on the legacy default stream, so that it is ordered with the work of a host program that uses no stream.
@@ -337,7 +338,9 @@ static bool cuda_start(TiRuntime runtime, TiKernel kernel, const int64_t *counts
     uint32_t i;
     for (i = 0; i < kernel->data->task_count; i++) {
         const Task *task = &kernel->data->tasks[i];
-        uint64_t group_iterations = (uint64_t)task->block_dim * task->items, most = INT32_MAX, groups;
+        bool has_few = task->few_block && counts[i] >= 0 && counts[i] <= FEW_ITERATIONS;
+        uint32_t block_dim = has_few ? task->few_block : task->block_dim;
+        uint64_t group_iterations = (uint64_t)block_dim * task->items, most = INT32_MAX, groups;
         void *parameters[1];
         parameters[0] = kernel->args;
         if (task->is_strided || counts[i] < 0) { /* enough to keep it busy */
@@ -348,7 +351,7 @@ static bool cuda_start(TiRuntime runtime, TiKernel kernel, const int64_t *counts
         if (groups &&
             !cuda_check(runtime,
                         cuda->api.LaunchKernel((CUfunction)kernel->program->functions[i], (unsigned int)groups, 1, 1,
-                                               task->block_dim, 1, 1, 0, NULL, parameters, NULL),
+                                               block_dim, 1, 1, 0, NULL, parameters, NULL),
                         "starting a kernel")) {
             return fail_within("task `%s`", task->name);
         }

@@ -266,6 +266,9 @@ class BackendModule:
         """Return the module as JSON-able data, without `program`."""
         data = asdict(self) if self.program is None else asdict(_without_program(self))
         data.pop("program")
+        for task in data["tasks"]:
+            if not task["few_block"]:  # as in archives of before
+                del task["few_block"]
         return data
 
     def source(self) -> str:

@@ -340,7 +340,7 @@ TASK: dict[str, Reader] = {
     "serial_turns": optional(expression),
     "loop": optional(lambda data, path: read_object(data, path, LOOP, LoopIndices)),
     "folded": boolean,
-    "few_block": number(0, MAX_BLOCK_DIM),
+    "few_block": number(1, MAX_BLOCK_DIM),
     "items": number(1, MAX_ITEMS),
 }
 FILE: dict[str, Reader] = {
@@ -369,11 +369,19 @@ def _options(data: Any, path: str) -> dict[str, Any]:
     return result
 
 
+def _task(data: Any, path: str) -> TaskSource:
+    """Read a task, of which the threads of blocks for few iterations may be missing."""
+    has_few = type(data) is dict and "few_block" in data
+    table = TASK if has_few else {name: read for name, read in TASK.items() if name != "few_block"}
+    result: TaskSource = read_object(data, path, table, TaskSource)
+    return result
+
+
 MODULE: dict[str, Reader] = {
     "kernel": string(),
     "target": one_of(*TARGETS),
     "files": list_of(lambda data, path: read_object(data, path, FILE, SourceFile), 4096),
-    "tasks": list_of(lambda data, path: read_object(data, path, TASK, TaskSource), 4096),
+    "tasks": list_of(_task, 4096),
     "interface": lambda data, path: read_object(data, path, INTERFACE, Interface),
     "options": _options,
 }
