@@ -29,7 +29,7 @@ FLAT = {
     "flux": Code(445, 40, 0),
     "nbody": Code(123, 31, 0),
 }
-FASTER = "-block_tiles,-vector_atomics,-keep_elements,-loads_in_flight"
+FASTER = "-block_tiles,-vector_atomics,-keep_elements,-loads_in_flight,-few_threads"
 """Passes that take more instructions or registers, and less time: not those of the form of the source."""
 LARGER = {"p2g3d", "nbody", "lbm", "mpm88", "mpm99"}
 """The programs that become larger by these passes."""
