@@ -75,6 +75,7 @@ from .derivatives.forward_mode import forward_mode
 from .derivatives.reverse_mode import reverse_mode
 from .drivers.added_shifts import added_shifts
 from .drivers.conditional_loads import conditional_loads
+from .drivers.eager_conditions import eager_conditions
 from .drivers.early_terms import early_terms
 from .drivers.exact_ends import exact_ends
 from .drivers.extremes import extremes
@@ -373,6 +374,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         added_shifts,  # likewise
         normal_numbers,  # likewise
         rounded_halves,  # after all passes that add or change conversions
+        eager_conditions,  # after all passes that know what `and` is
         exact_ends,  # after all passes that change loops
         truth_indices,  # after all passes that change addresses
         static_rows,  # likewise; before `unroll_loops`, which would give such loops another hint
