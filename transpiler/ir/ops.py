@@ -430,8 +430,6 @@ OPS: dict[str, Op] = {
         Op("ne", 2, _compare, lambda a, b: a != b, "!=", commutative=True, negated="eq", host="({} != {})"),
         Op("logical_and", 2, _logical, np.logical_and, "and", commutative=True),
         Op("logical_or", 2, _logical, np.logical_or, "or", commutative=True),
-        Op("eager_and", 2, _logical, np.logical_and),
-        Op("eager_or", 2, _logical, np.logical_or),
         Op("logical_not", 1, _logical, np.logical_not, "not"),
         Op("rejoined", 1, _logical, lambda a: a),
         Op("neg", 1, _arithmetic, lambda a: -a, "-", host="(-{})"),
@@ -487,7 +485,6 @@ OPS: dict[str, Op] = {
 `near_mod` is `mod` of an i32 from `-b` to `2 * b - 1`, which needs no division (`passes/target/ranges.py`).
 `wrapping_add` and its like are sums that may wrap, in languages where signed overflow is undefined (`passes/target`).
 `biased_min` and `biased_max` are `min` and `max` of integers with inverted sign bits (`passes/drivers/minima.py`).
-`eager_and` and `eager_or` compute both operands also in C (`passes/drivers/eager_conditions.py`).
 `lowest_bit` is `x & 1`, extracted (`passes/drivers/lowest_bits.py`).
 `wide_shl` is `<<` of 64 bits, in two words (`passes/drivers/wide_shifts.py`).
 `shifted` and `shifted_bits` are `sar` and `shr` of 32 bits, extracted (`passes/drivers/added_shifts.py`).

@@ -246,9 +246,7 @@ RULES: dict[str, Rule] = {
     "eq": _equal,
     "ne": lambda type, a, b: _not(type, _equal(type, a, b)),
     "logical_and": lambda type, a, b: (min(a[0], b[0]), min(a[1], b[1])),
-    "eager_and": lambda type, a, b: (min(a[0], b[0]), min(a[1], b[1])),
     "logical_or": lambda type, a, b: (max(a[0], b[0]), max(a[1], b[1])),
-    "eager_or": lambda type, a, b: (max(a[0], b[0]), max(a[1], b[1])),
     "logical_not": _not,
     "add_overflows": _fits(_add),
     "sub_overflows": _fits(_sub),
@@ -257,5 +255,5 @@ RULES: dict[str, Rule] = {
 }
 """By operation: the interval of its result in whole numbers, before it wraps. None: any number."""
 
-ON_TRUTHS = frozenset({"eq", "ne", "select", "logical_and", "logical_or", "logical_not", "eager_and", "eager_or"})
+ON_TRUTHS = frozenset({"eq", "ne", "select", "logical_and", "logical_or", "logical_not"})
 """Operations whose rule is also valid for u1."""

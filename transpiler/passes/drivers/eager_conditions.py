@@ -18,7 +18,7 @@ from ...ir.tasks import Kernel
 from ...ir.types import Scalar
 from ..context import PassContext
 
-EAGER = {"logical_and": "eager_and", "logical_or": "eager_or"}
+EAGER = {"logical_and": "bit_and", "logical_or": "bit_or"}
 COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 OPERATIONS = frozenset({"add", "sub", "bit_and", "bit_or", "bit_xor", "wrapping_add", "wrapping_sub"})
 """Of the numbers that are compared."""

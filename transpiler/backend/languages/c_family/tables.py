@@ -136,10 +136,9 @@ BOOLEANS: dict[str, Syntax] = {
     "le": custom("!{0} || {1}", OR, PRIMARY, SHIFT),
     "gt": custom("{0} && !{1}", AND, SHIFT, PRIMARY),
     "ge": custom("{0} || !{1}", OR, SHIFT, PRIMARY),
-    "min": infix("&&"), "bit_and": infix("&&"), "logical_and": infix("&&"),
-    "max": infix("||"), "bit_or": infix("||"), "logical_or": infix("||"),
-    "bit_xor": infix("!="), "bit_not": prefix("!"), "logical_not": prefix("!"), "eager_and": infix("&"),
-    "eager_or": infix("|"),
+    "min": infix("&&"), "bit_and": infix("&"), "logical_and": infix("&&"),
+    "max": infix("||"), "bit_or": infix("|"), "logical_or": infix("||"),
+    "bit_xor": infix("!="), "bit_not": prefix("!"), "logical_not": prefix("!"),
     **{name: same() for name in ("abs", "sign", "floor", "ceil", "round", "popcnt", "rejoined")},
     "clz": custom("8 - {0}", ADD, MULTIPLY),
 }  # fmt: skip
