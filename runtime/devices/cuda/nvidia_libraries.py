@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import os
 from collections.abc import Iterator, Sequence
@@ -9,6 +10,18 @@ from pathlib import Path
 
 MAJORS = ("13", "12")
 """Major versions of CUDA that are searched for, newest first."""
+
+
+def load(library: str, wheel: str, function: str) -> ctypes.CDLL | None:
+    """Load the first of the candidates that is there and has a function, None if none is."""
+    for path in candidates(library, wheel):
+        try:
+            found = ctypes.CDLL(path)
+        except OSError:
+            continue
+        if hasattr(found, function):
+            return found
+    return None
 
 
 def candidates(library: str, wheel: str) -> Iterator[str]:

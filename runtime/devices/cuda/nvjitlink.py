@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from .nvidia_libraries import candidates
+from .nvidia_libraries import candidates, load
 
 LIBRARY = ("nvJitLink", "nvjitlink")
 """Its name, and the folder of its wheel for CUDA 12."""
@@ -74,11 +74,4 @@ def place() -> str:
 @cache
 def load_nvjitlink() -> ctypes.CDLL | None:
     """Load the library from NVIDIA's wheels, a CUDA installation or the system; None if it is not there."""
-    for path in candidates(*LIBRARY):
-        try:
-            library = ctypes.CDLL(path)
-        except OSError:
-            continue
-        if hasattr(library, "nvJitLinkCreate"):
-            return library
-    return None
+    return load(*LIBRARY, "nvJitLinkCreate")

@@ -23,7 +23,7 @@ from ...store.store import Store
 from ..compiler_messages import CompilerFailure, describe_log
 from . import nvjitlink, ptxas_defects
 from .cubin import machine_code
-from .nvidia_libraries import candidates
+from .nvidia_libraries import candidates, load
 
 LIBRARY = ("nvrtc", "cuda_nvrtc")
 """Its name, and the folder of its wheel for CUDA 12."""
@@ -303,16 +303,13 @@ def load_nvrtc() -> ctypes.CDLL:
 
     Raises: TaichiRuntimeError that says how to install it.
     """
-    for path in candidates(*LIBRARY):
-        try:
-            library = ctypes.CDLL(path)
-        except OSError:
-            continue
-        library.nvrtcGetErrorString.restype = ctypes.c_char_p
-        return library
-    raise TaichiRuntimeError(
-        f"NVRTC, the compiler for arch=ti.cuda, was not found (libnvrtc.so.13 or .12). {INSTALL_HINT}"
-    )
+    library = load(*LIBRARY, "nvrtcGetErrorString")
+    if library is None:
+        raise TaichiRuntimeError(
+            f"NVRTC, the compiler for arch=ti.cuda, was not found (libnvrtc.so.13 or .12). {INSTALL_HINT}"
+        )
+    library.nvrtcGetErrorString.restype = ctypes.c_char_p
+    return library
 
 
 def _fetch(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:

@@ -64,10 +64,9 @@ def launch_bounds(task: Task, block: str) -> str:
 def registers_note(task: Task) -> str:
     """Return why there is such a number of blocks or threads, "" if nobody has chosen it."""
     count = task.threads_of_sm
-    if not count and task.few_block:
-        return f"a launch of up to {FEW_ITERATIONS:,} iterations has blocks of {task.few_block} threads (few_threads)"
     if not count:
-        return ""
+        few = f"a launch of up to {FEW_ITERATIONS:,} iterations has blocks of {task.few_block} threads (few_threads)"
+        return few if task.few_block else ""
     registers, chosen = min(REGISTERS // count, MOST), "few_threads" if task.block_note else "loads_in_flight"
     return f"{count} threads on an SM, with up to {registers} registers for loads in flight ({chosen})"
 

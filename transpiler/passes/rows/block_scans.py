@@ -63,6 +63,7 @@ from ..analysis.queries import (
 from ..context import PassContext
 from ..rewrite import Rewriter
 from ..tiles.tiled_loops import new_shared
+from .first_lane import add_alone
 
 FEWEST = 256
 """Iterations that are worth it."""
@@ -148,7 +149,7 @@ def _is_alone(task: Task, loop: RangeFor) -> bool:
     """Return whether threads may run the rest of the task as one: what stores there computes nothing for the loop."""
     place = task.body.statements.index(loop)
     inside = list(walk(loop.body))
-    excluded = (*RECORDS, Rand, AtomicOp, Return)
+    excluded = (Rand, AtomicOp, Return)
     if any(ends_loop(s) or ends_iteration(s) or isinstance(s, excluded) or _has_effects(s) for s in inside):
         return False
     first = task.body.statements[:place]
@@ -300,7 +301,7 @@ class _Sharing:
         self._add_loop(explains)
         if after:
             builder.add(Barrier("block"))
-            self._alone(after)
+            add_alone(builder, after, self.thread)
         task.body = builder.block
 
     def _alone_where_it_stores(self, statements: list[Statement]) -> None:
@@ -313,14 +314,9 @@ class _Sharing:
                 continue
             if has_loaded:
                 builder.add(Barrier("block"))
-            self._alone([statement])
+            add_alone(builder, [statement], self.thread)
             builder.add(Barrier("block"))
             has_loaded = False
-
-    def _alone(self, statements: list[Statement]) -> None:
-        builder = self.builder
-        is_first = builder.op("eq", self.thread, builder.const(0))
-        builder.add(If(is_first)).then.statements += statements
 
     def _add_loop(self, explains: bool) -> None:
         """Add the loop over as many iterations at a time as there are threads."""

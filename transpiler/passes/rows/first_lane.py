@@ -166,7 +166,7 @@ def add_parts(builder: Builder, statements: Sequence[Statement], lane: Statement
     """Add statements for all threads of a row, of which the first runs some alone."""
     for part in parts_of(statements, users):
         if part.is_alone:
-            _add_alone(builder, part.statements, lane)
+            add_alone(builder, part.statements, lane)
             continue
         for statement in part.statements:
             if any(is_for_one(inner) for block in blocks(statement) for inner in walk(block)):
@@ -177,6 +177,7 @@ def add_parts(builder: Builder, statements: Sequence[Statement], lane: Statement
             builder.add(statement)
 
 
-def _add_alone(builder: Builder, statements: Sequence[Statement], lane: Statement) -> None:
+def add_alone(builder: Builder, statements: Sequence[Statement], lane: Statement) -> None:
+    """Add statements that the first of some threads runs. lane: the number of a thread."""
     is_first = builder.op("eq", lane, builder.const(0))
     builder.add(If(is_first)).then.statements += statements
