@@ -47,7 +47,7 @@ def stretch_of(row: RangeFor, loop: RangeFor) -> Stretch | None:
     lengths = [length for last in ends if (length := _difference(last, start, loop)) is not None]
     if lengths:
         length, is_cut = lengths[0], len(ends) > 1
-        is_certain = not is_cut and _interval(start, loop)[1] + length <= I32_MAX
+        is_certain = not is_cut and interval_in(start, loop)[1] + length <= I32_MAX
         return Stretch(length, is_cut, is_certain) if 0 < length <= I32_MAX else None
     return Stretch(None) if len(loop.starts) - 1 in axes_in(end, loop) else None
 
@@ -124,12 +124,12 @@ def _is_next(value: Statement, loop: RangeFor) -> bool:
     return any(_is_next(a, loop) and last not in axes_in(b, loop) for a, b in pairs)
 
 
-def _interval(value: Statement, loop: RangeFor) -> Interval:
+def interval_in(value: Statement, loop: RangeFor) -> Interval:
     """Return between which numbers a value is, of constants, extents and the indices of a parallel loop."""
     every = whole(i32)
     assert every is not None
     if is_index_of(value, loop) and is_const(loop.steps[value.axis], 1):
-        low, high = _interval(loop.starts[value.axis], loop), _interval(loop.ends[value.axis], loop)
+        low, high = interval_in(loop.starts[value.axis], loop), interval_in(loop.ends[value.axis], loop)
         return low[0], max(low[0], high[1] - 1)
     match value:
         case Const(value=number):
@@ -137,5 +137,5 @@ def _interval(value: Statement, loop: RangeFor) -> Interval:
         case ArrayShape():
             return 0, I32_MAX
         case Operation(op=op, operands=parts, type=Scalar() as kind) if all(part.type == i32 for part in parts):
-            return interval_of(op, i32, [_interval(part, loop) for part in parts], kind) or every
+            return interval_of(op, i32, [interval_in(part, loop) for part in parts], kind) or every
     return every

@@ -11,11 +11,10 @@ iterations, steps are counted in unsigned numbers from a start that is not behin
 from __future__ import annotations
 
 from ...ir.builder import Builder
-from ...ir.nodes import Statement
-from ...ir.statements import ArrayShape, Const, Operation, RangeFor, is_const
+from ...ir.statements import Const, RangeFor, is_const
 from ...ir.tasks import Kernel, Task
-from ...ir.types import Scalar, i32
-from ..analysis.intervals import Interval, interval_of, whole
+from ...ir.types import i32
+from ..analysis.stretches import interval_in
 from ..context import PassContext
 
 I32_MIN, I32_MAX = -(1 << 31), (1 << 31) - 1
@@ -46,27 +45,13 @@ def _may_wrap(loop: RangeFor, axis: int, counts: bool) -> bool:
     if not isinstance(step, Const) or start.type != i32 or end.type != i32:
         return False
     (low, high), size = (start, end) if step.value > 0 else (end, start), abs(int(step.value))
-    first, last = _interval(low), _interval(high)
+    first, last = interval_in(low, loop), interval_in(high, loop)
     if last[0] - first[1] < I32_MIN:
         return True
     is_counted = (
         counts and size > 1 and not is_const(low, 0) and not (isinstance(start, Const) and isinstance(end, Const))
     )
     return is_counted and last[0] < first[1] and last[1] - first[0] + size > I32_MAX
-
-
-def _interval(value: Statement) -> Interval:
-    """Return between which numbers a bound is."""
-    match value:
-        case Const(value=number):
-            return int(number), int(number)
-        case ArrayShape():
-            return 0, I32_MAX
-        case Operation(op=op, operands=parts, type=Scalar() as kind) if all(part.type == i32 for part in parts):
-            found = interval_of(op, i32, [_interval(part) for part in parts], kind)
-            if found is not None:
-                return found
-    return whole(i32) or (I32_MIN, I32_MAX)
 
 
 def _limit(task: Task, loop: RangeFor, axis: int) -> None:
