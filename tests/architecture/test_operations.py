@@ -52,7 +52,7 @@ NO_EXACT_VARIANT = "rounded_half floor ceil round acos asinh acosh atanh isnan i
 TO_DIFFERENTIATE = """
 add sub mul div mod pow raw_div raw_mod min max at_most at_least running_min running_max atan2 neg abs sin cos tan asin acos tanh asinh acosh atanh exp log sqrt rsqrt normal_rsqrt select dot
 normal_sqrt normal_reciprocal rounded_half short_sin short_cos
-cross matmul outer_product transpose norm normalized determinant inverse sum
+cross matmul outer_product transpose norm normal_norm normalized determinant inverse sum
 """.split()
 """Issue 16 gives these a derivative; no operation has one yet."""
 

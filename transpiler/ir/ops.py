@@ -473,6 +473,7 @@ OPS: dict[str, Op] = {
         Op("outer_product", 2, _linear, np.multiply.outer, shape_rule=_outer_shape),
         Op("transpose", 1, _promoted, np.transpose, shape_rule=_transpose_shape),
         Op("norm", 1, _real, _norm, shape_rule=_any_to_scalar),
+        Op("normal_norm", 1, _real, _norm, shape_rule=_any_to_scalar),
         Op("normalized", 1, _real, lambda a: a / _norm(a), shape_rule=_vector_itself),
         Op("determinant", 1, _real, np.linalg.det, shape_rule=_square_to_scalar),
         Op("inverse", 1, _real, _inverse, shape_rule=_square_itself),
@@ -492,7 +493,7 @@ OPS: dict[str, Op] = {
 `rounded_half` is its operand, an f16, certainly rounded (`passes/drivers/rounded_halves.py`).
 `short_sin` and `short_cos` are `sin` and `cos` of an f32, coarser for large angles (`passes/target/short_angles.py`).
 `normal_rsqrt`, `normal_sqrt` and `normal_reciprocal` are `rsqrt`, `sqrt` and `1 / x` of an f32 that is no subnormal
-number, or counts as 0 if it is (`passes/target/normal_numbers.py`).
+number, or counts as 0 if it is; `normal_norm` is `norm` by `normal_sqrt` (`passes/target/normal_numbers.py`).
 `at_most`, `at_least`, `running_min` and `running_max` are those of `EXTREMES`.
 """
 

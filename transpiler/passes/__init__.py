@@ -75,6 +75,7 @@ from .derivatives.forward_mode import forward_mode
 from .derivatives.reverse_mode import reverse_mode
 from .drivers.added_shifts import added_shifts
 from .drivers.conditional_loads import conditional_loads
+from .drivers.constant_factors import constant_factors
 from .drivers.eager_conditions import eager_conditions
 from .drivers.early_terms import early_terms
 from .drivers.exact_ends import exact_ends
@@ -232,10 +233,11 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     minima: ("neg",),
     extremes: ("min", "max"),
     wide_shifts: ("shl", "mul"),
+    constant_factors: ("mul", "div"),
     inverse_roots: ("div",),
     reciprocals: ("div",),
     constant_divisors: ("div",),
-    normal_numbers: ("rsqrt", "sqrt", "div"),
+    normal_numbers: ("rsqrt", "sqrt", "div", "norm"),
     short_angles: ("sin", "cos"),
     exact_ends: (RangeFor,),
     static_rows: (RangeFor,),
@@ -341,6 +343,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         split_vectors,  # after `legalize`, which takes vectors apart
         inverse_roots,  # before `reciprocals`, for which it leaves other divisors
         reciprocals,  # after `legalize`, which takes vectors apart
+        constant_factors,  # before the last cleanup, which multiplies the constants
         operand_order,  # before the last cleanup, which merges equal operations
         ranges,  # after all passes that ask what an operation is: they know Python's divisions
         cleanup,

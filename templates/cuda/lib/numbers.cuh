@@ -22,7 +22,7 @@ __device__ inline float normal_rsqrt_f32(float x) {
     return y;
 }
 
-// As sqrtf for numbers that are not subnormal, without the instructions for those.
+// As sqrtf by one instruction: of a subnormal number it is 0.
 __device__ inline float normal_sqrt_f32(float x) {
     float y;
     asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

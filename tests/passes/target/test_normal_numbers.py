@@ -1,5 +1,5 @@
 """Pass `normal_numbers`: CUDA C takes the short instruction where a number cannot be subnormal, and no bit of a root changes;
-reciprocals in loops take it always."""
+roots, lengths and reciprocals in loops take it always."""
 
 from __future__ import annotations
 
@@ -144,3 +144,37 @@ def test_reciprocals_in_loops(loop, target, tmp_path):
     np.testing.assert_allclose(r.to_numpy(), expected, rtol=1e-5)
     text = names["add"].source(a, r, 16, arch=ti.cuda)
     assert text.count("= normal_reciprocal_f32(") == 1 and " s = 1.0f / a" in text
+
+
+def lengths(tmp_path, fast_math: bool = True):
+    path = tmp_path / "lengths.py"
+    path.write_text(
+        "import shadesmith as ti\n"
+        f"@ti.kernel(fast_math={fast_math})\n"
+        "def lengths(a: ti.types.ndarray(ti.f32, 1), r: ti.types.ndarray(ti.f32, 1), n: ti.i32):\n"
+        "    for i in a:\n"
+        "        v = ti.Vector([a[i], 2.0 * a[i], -a[i]])\n"
+        "        s = v.norm()\n"
+        "        for k in range(n):\n"
+        "            s += (v * k).norm() + ti.sqrt(abs(a[i])) * k + v.normalized().y\n"
+        "        r[i] = s\n"
+    )
+    names: dict = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
+    return names["lengths"]
+
+
+def test_lengths_and_directions(target, tmp_path):
+    values = np.array([1e-15, -1e-4, 0.5, -2, 1e3, 1e15], np.float32)
+    a, r = ti.ndarray(ti.f32, len(values)), ti.ndarray(ti.f32, len(values))
+    a.from_numpy(values)
+    kernel = lengths(tmp_path)
+    kernel(a, r, 5)
+    x = values.astype(np.float64)
+    expected = np.abs(x) * np.sqrt(6) * 11 + np.sqrt(np.abs(x)) * 10 + 5 * 2 / np.sqrt(6) * np.sign(x)
+    np.testing.assert_allclose(r.to_numpy(), expected, rtol=1e-5)
+    text = kernel.source(a, r, 5, arch=ti.cuda)
+    assert "float length(vec3 a) { return normal_sqrt_f32(" in text.replace("\n    ", " ").replace(")\n", ") ")
+    assert "normal_sqrt_f32(fabsf(a_i))" in text and "return a * rsqrtf(dot(a, a));" in text
+    exact = lengths(tmp_path, fast_math=False).source(a, r, 5, arch=ti.cuda)
+    assert "normal_" not in exact and "return a / length(a);" in exact

@@ -143,6 +143,7 @@ ADJOINTS: dict[str, Rule] = {
     "outer_product": lambda g, y, a, b: (g @ b, g.transposed @ a),
     "transpose": lambda g, y, a: (g.transposed,),
     "norm": _length,
+    "normal_norm": _length,
     "normalized": _direction,
     "determinant": _determinant,
     "inverse": _inverse,

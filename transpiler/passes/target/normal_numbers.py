@@ -1,4 +1,4 @@
-"""Finds operands that cannot be subnormal, for GPUs where roots and reciprocals of those take more instructions.
+"""Takes the short instructions for roots and reciprocals, on GPUs where subnormal numbers take more of them.
 
     $3 = dot $1, $1                 $3 = dot $1, $1
     $4 = add $3, 1e-4               $4 = add $3, 1e-4
@@ -6,11 +6,12 @@
 
 `rsqrtf` scales a subnormal number before its instruction, and the result after it: a comparison and two products of 17
 instructions that a pair of bodies takes. A square to which a program adds a softening is never so small, and the bits
-of the result are the same. So are those of `sqrtf`, with `fast_math` in loops and in functions that they call: nothing
-else waits for arithmetic.
+of the result are the same.
 
-There `1 / x` takes the one instruction whatever x is: three instructions in place of nine. It is infinite for subnormal
-numbers and 0 beyond 2^126, as NVIDIA's Vulkan driver has it.
+With `fast_math`, in loops and in functions that they call (nothing else waits for arithmetic), the short instructions
+are taken whatever the operand is, as NVIDIA's Vulkan driver does: a square root of a subnormal number is 0 and `1 / x`
+of one infinite, and 0 beyond 2^126 (three instructions in place of nine). So are the
+lengths of vectors.
 """
 
 from __future__ import annotations
@@ -34,19 +35,26 @@ ROUNDING = 1 - 2.0**-20
 
 
 def normal_numbers(kernel: Kernel, context: PassContext) -> bool:
-    """Replace roots of numbers that are certainly normal, and reciprocals."""
+    """Replace roots of numbers that are certainly normal, and in loops all roots and reciprocals."""
     if not context.capabilities.slow_subnormals:
         return False
     known: dict[Statement, float] = {}
     repeated: set[Statement] = set()
+    changed = False
     if context.options.fast_math:
         bodies = in_loops(kernel.roots(), lambda statement: isinstance(statement, LOOPS))
         repeated = {statement for body in bodies for statement in walk(body)}
-    changed = False
+    lengths: list[Operation] = []
     for root in kernel.roots():
         for statement in walk(root):
             if isinstance(statement, Operation) and statement.type == f32:
                 changed |= _shorten(statement, statement in repeated, known)
+                if statement.op == "norm":
+                    lengths.append(statement)
+    if not repeated.isdisjoint(lengths):  # all of them: a source has one function `length`
+        for length in lengths:
+            length.op = "normal_norm"
+        changed = True
     return changed
 
 
@@ -58,11 +66,16 @@ def _shorten(operation: Operation, is_in_loop: bool, known: dict[Statement, floa
     if is_in_loop and operation.op == "div" and is_const(operation.operands[0], 1):
         operation.op, operation.operands = "normal_reciprocal", [operand]
         return True
-    is_root = operation.op == "rsqrt" or (operation.op == "sqrt" and is_in_loop)
-    if not is_root or _least(operand, known) < LEAST:
+    if operation.op == "sqrt" and not is_in_loop:
+        return False
+    if operation.op not in ("rsqrt", "sqrt") or (operation.op == "rsqrt" and not _is_normal(operand, known)):
         return False
     operation.op = f"normal_{operation.op}"
     return True
+
+
+def _is_normal(value: Statement, known: dict[Statement, float]) -> bool:
+    return _least(value, known) >= LEAST
 
 
 def _least(value: Statement, known: dict[Statement, float]) -> float:

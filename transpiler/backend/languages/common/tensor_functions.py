@@ -39,7 +39,7 @@ OPERATORS: dict[str, str] = {
 
 NAMES: dict[str, str] = {
     "floordiv": "floor_div", "raw_div": "div", "raw_mod": "rem", "round": "rint", "isnan": "is_nan", "isinf": "is_inf",
-    "norm": "length", "normalized": "normalize", "outer_product": "outerProduct",
+    "norm": "length", "normal_norm": "length", "normalized": "normalize", "outer_product": "outerProduct",
     "outer_product_overflows": "outerProduct_overflows", "logical_and": "and",
     "logical_or": "or", "logical_not": "not", "bit_and": "and", "bit_or": "or", "bit_xor": "xor", "bit_not": "not",
 }  # fmt: skip
@@ -286,12 +286,18 @@ def _norm(language: Language, op: str, types: Sequence[Type], result: Type) -> B
         element = element_source(language, tensor, "a", indices)
         return f"{element} * {element}"
 
-    root = scalar_syntax(language, _as_exact(language, op, "sqrt", scalar), scalar, scalar)
+    op_of_root = "normal_sqrt" if op == "normal_norm" else _as_exact(language, op, "sqrt", scalar)
+    root = scalar_syntax(language, op_of_root, scalar, scalar)
     return _accumulate(language, tensor, scalar, square, root.template), ()
 
 
 def _normalized(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
     scalar = element_of(result)
+    if not op.startswith(EXACT) and language.coarse("normalized", scalar):
+        square = call_syntax(language, "dot", (types[0], types[0]), scalar)
+        multiply = call_syntax(language, "mul", (types[0], scalar), result)
+        inverse = scalar_syntax(language, "rsqrt", scalar, scalar).format(square.format("a", "a"))
+        return f"    return {multiply.format('a', inverse)};", square.helpers + multiply.helpers
     norm = call_syntax(language, _as_exact(language, op, "norm", scalar), tuple(types), scalar)
     divide = call_syntax(language, _as_exact(language, op, "div", scalar), (types[0], scalar), result)
     return f"    return {divide.format('a', norm.format('a'))};", norm.helpers + divide.helpers
@@ -382,6 +388,7 @@ SHAPED: dict[str, Callable[[Language, str, Sequence[Type], Type], Body]] = {
     "dot": _dot,
     "sum": _sum,
     "norm": _norm,
+    "normal_norm": _norm,
     "normalized": _normalized,
     "cross": _cross,
     "transpose": _transpose,

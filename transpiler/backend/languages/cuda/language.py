@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..c_family.tensors import never, no_cast, selection
+from ..c_family.tensors import no_cast, selection
 from ..common.language import Language, Literals
 from ..common.syntax_forms import ASSIGN, PRIMARY, Syntax
 from . import atomics, block_reductions, collectives, reserved, tables, textures
@@ -37,7 +37,7 @@ CUDA = Language(
     operation=tables.operation,
     cast=tables.cast,
     bit_cast=tables.bit_cast,
-    coarse=never,
+    coarse=tables.is_coarse,
     unsigned="unsigned",
     undefined_overflow=True,
     constant="constexpr {type} {values};",

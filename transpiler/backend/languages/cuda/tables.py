@@ -78,6 +78,11 @@ def operation(op: str, type: Scalar) -> Syntax:
     return tables_c.operation(op, type)
 
 
+def is_coarse(op: str, type: Scalar) -> bool:
+    """Return whether `op` is less exact with `fast_math`: directions, by one over a root in place of divisions."""
+    return op == "normalized" and type.name == "f32"
+
+
 def _half(op: str) -> Syntax:
     """Return an operation on f16, computed as float, which rounds to the same result for + - * / and sqrt.
 

@@ -24,7 +24,10 @@ VECTOR_FLOAT = frozenset({
     "abs", "sign", "round", "rsqrt", "normal_rsqrt", "normal_sqrt", "short_sin", "short_cos", "min", "max", "mod",
     "atan2", *EXTREMES, *MATH_H,
 })  # fmt: skip
-LINEAR = {"dot": ("dot", 2), "cross": ("cross", 2), "norm": ("length", 1), "normalized": ("normalize", 1)}
+LINEAR = {
+    "dot": ("dot", 2), "cross": ("cross", 2), "norm": ("length", 1), "normal_norm": ("length", 1),
+    "normalized": ("normalize", 1),
+}  # fmt: skip
 WIDE = frozenset({"i32", "u32", "i64", "u64"})
 
 
