@@ -69,8 +69,8 @@ def _join(builder: Builder, outer: Operation, uses: Counter[Statement]) -> bool:
         ("div", "mul"): ("div", last, first),
         ("div", "div"): ("mul", first, last),
     }[ops]
-    values = [_value(left), _value(right)]
-    if None in values or not all(LEAST < abs(value) < GREATEST for value in (*values, _combined(both, *values))):
+    one, other = _value(left), _value(right)
+    if not one or not other or not LEAST < abs(_combined(both, one, other)) < GREATEST:
         return False
     builder.location = outer.location
     outer.operands = [factor, builder.op(both, left, right)]
