@@ -43,6 +43,7 @@ TANGENTS: dict[str, Rule] = {
     "transpose": _linear("transpose"),
     "sum": _linear("sum"),
     "norm": lambda y, a, da: (a * da).apply("sum") / y,
+    "normal_norm": lambda y, a, da: (a * da).apply("sum") / y,
     "normalized": lambda y, a, da: (da - y * y.apply("dot", da)) / a.apply("norm"),
     "determinant": _determinant,
     "inverse": lambda y, a, da: -(y @ da @ y),
