@@ -48,6 +48,37 @@ def test_the_start_is_aligned_where_rows_are() -> None:
     assert "aligned(" not in gates(5, 64, start=1)[0].source(arch=ti.cuda)
 
 
+def sums(n: int, length: int, dtype=ti.f32, parts: int = 4):
+    a, b = ti.field(dtype, (n, length)), ti.field(dtype, (n, length))
+    a.from_numpy((np.arange(n * length) % 11 - 3).reshape(n, length))
+
+    @ti.kernel
+    def add():
+        for i in range(n):
+            s = a[i, 0]
+            for c in ti.static(range(parts)):
+                s += a[i, c] * (c + 1)
+                b[i, c] = s
+
+    return add, a, b
+
+
+@pytest.mark.parametrize("length, dtype", [(4, ti.f32), (8, ti.f32), (6, ti.i32), (5, ti.i64)])
+def test_elements_side_by_side(target: str, length: int, dtype) -> None:
+    add, a, b = sums(37, length, dtype)
+    add()
+    a = a.to_numpy()
+    assert np.array_equal(b.to_numpy()[:, :4], a[:, :1] + np.cumsum(a[:, :4] * np.arange(1, 5), axis=1))
+
+
+def test_the_start_is_aligned_for_elements_side_by_side() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    source = sums(37, 8)[0].source(arch=ti.cuda)
+    assert "aligned(args.a_data)[" in source and "aligned(args.b_data)[" in source
+    assert "aligned(" not in sums(37, 6)[0].source(arch=ti.cuda)  # rows of 24 bytes
+    assert "aligned(" not in sums(37, 8, parts=3)[0].source(arch=ti.cuda)  # 12 bytes
+
+
 def test_what_has_no_hint() -> None:
     """ndarrays, whose start the program chooses; columns; elements of a struct."""
     ti.init(arch=ti.python, log_level=ti.ERROR)

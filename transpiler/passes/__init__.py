@@ -132,6 +132,7 @@ from .threads.keep_elements import keep_elements
 from .threads.overlap_loads import overlap_loads
 from .threads.private_sums import private_sums
 from .threads.reduce_atomics import reduce_atomics
+from .threads.settled_extremes import settled_extremes
 from .threads.split_threads import split_threads
 from .threads.unroll_reductions import unroll_reductions
 from .threads.vector_atomics import vector_atomics
@@ -247,6 +248,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     early_selections: (IfExp,),
     rejoined_threads: (Break,),
     early_terms: ("ne", "eq"),
+    settled_extremes: (AtomicOp,),
 }
 """Kinds (`ir.tasks.kinds_in`); a pass finds nothing in a kernel without any of them."""
 
@@ -362,6 +364,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         short_vectors,  # after both, whose loops load neighbours
         short_extremes,  # after these, which leave loops with branches: it only makes such a loop faster
         masked_terms,  # after `short_vectors`, which counts the operations of these loops
+        settled_extremes,  # after all passes that find or change atomic operations
         early_terms,  # after the last cleanup, which would put what is used once where it is used; it knows indices
         constant_divisors,  # after the last cleanup, which would compute the reciprocals
         lane_terms,  # after `early_terms`, which leaves it other branches

@@ -39,6 +39,7 @@ __device__ inline float normal_reciprocal_f32(float x) {
 // sin(x - n pi) within 2 ulp where it is between -pi / 2 and pi / 2; negated by the bit `sign`.
 __device__ inline float sin_beyond_f32(float x, float n, unsigned sign) {
     float y = fmaf(n, 3.43024902e-15f, fmaf(n, 8.74227766e-8f, fmaf(n, -3.14159274f, x)));
+    y = fabsf(y) > 2.4f ? 0.0f : y;  // beyond 2^22 pi, where neighbouring numbers are 1 apart
     float s = y * y;
     float p = fmaf(s, fmaf(s, 2.60831598e-6f, -1.98106907e-4f), 8.33307859e-3f);
     p = fmaf(s, p, -.166666597f);
@@ -48,14 +49,12 @@ __device__ inline float sin_beyond_f32(float x, float n, unsigned sign) {
 // sin(x) within 2 ulp where |x| < 8192; else of a number within 2 ulp of x, of .001 each and more.
 // The code that sinf has for large x takes time in any case.
 __device__ inline float short_sin_f32(float x) {
-    if (fabsf(x) >= 8192.0f) return __sinf(x);
     float n = fmaf(x, .318309886f, 12582912.0f);  // ends with the bits of the nearest integer
     return sin_beyond_f32(x, n - 12582912.0f, __float_as_uint(n) << 31);
 }
 
 // cos(x), as `short_sin_f32`.
 __device__ inline float short_cos_f32(float x) {
-    if (fabsf(x) >= 8192.0f) return __cosf(x);
     float n = fmaf(x, .318309886f, -.5f) + 12582912.0f;
     return sin_beyond_f32(x, n - 12582912.0f + .5f, ~__float_as_uint(n) << 31);
 }

@@ -94,3 +94,35 @@ def test_what_stays(target: str) -> None:
     assert (y == 0).all()
     for kernel in (sort, given, leaves):
         assert "#pragma unroll\n" not in kernel.source(x, y, 4, arch=ti.cuda)
+
+
+@ti.kernel
+def ring(x: ti.types.ndarray(ti.u32, 1), y: ti.types.ndarray(ti.u32, 1)):
+    for i in x:
+        w = ti.Vector([ti.u32(0)] * 16)
+        for t in ti.static(range(14)):
+            w[t] = x[i] * (t + 1)
+        w[15] = x[i] >> 7
+        total = ti.u32(1)
+        for t in range(40):
+            at = w[t & 15]
+            if t >= 16:
+                at = w[(t - 15) % 16] + (w[(t + 14) & 15] >> 3) + w[t & 15]
+                w[t & 15] = at
+            total = total * 5 + at
+        y[i] = total
+
+
+def test_a_buffer_that_is_used_again(target: str) -> None:
+    x = np.random.default_rng(1).integers(0, 1 << 32, N, dtype=np.uint32)
+    y = np.zeros_like(x)
+    ring(x, y)
+    w = [x * np.uint32(t + 1) for t in range(14)] + [np.zeros_like(x), x >> np.uint32(7)]
+    total = np.ones_like(x)
+    for t in range(40):
+        if t >= 16:
+            w[t % 16] = w[(t - 15) % 16] + (w[(t + 14) % 16] >> np.uint32(3)) + w[t % 16]
+        total = total * np.uint32(5) + w[t % 16]
+    assert np.array_equal(y, total)
+    source = ring.source(x, y, arch=ti.cuda)
+    assert source.count("#pragma unroll\n") == 2 and "for (int t = 0; t < 40; t++)" in source
