@@ -80,14 +80,16 @@ def _side_by_side(block: Block) -> Iterator[Array]:
     found: dict[tuple[object, ...], set[int]] = {}
     for access in block:
         pointer = base_pointer(access.pointer) if isinstance(access, (GlobalLoad, GlobalStore)) else None
-        if isinstance(pointer, GlobalPtr) and pointer.indices and isinstance(pointer.indices[-1], Const):
+        if not isinstance(pointer, GlobalPtr) or not isinstance(pointer.array.element, Scalar):
+            continue
+        if pointer.indices and isinstance(pointer.indices[-1], Const):
             row = tuple(map(_same, pointer.indices[:-1]))
             found.setdefault((type(access), pointer.array, row), set()).add(int(pointer.indices[-1].value))
     for (_, array, _), numbers in found.items():
         assert isinstance(array, Array)
         count = BYTES // element_of(array.element).size_bytes
         whole = any(n % count == 0 and numbers >= set(range(n, n + count)) for n in numbers)
-        if whole and isinstance(array.element, Scalar) and _has_whole_rows(array):
+        if whole and _has_whole_rows(array):
             yield array
 
 
