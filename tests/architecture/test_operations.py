@@ -34,7 +34,7 @@ ROOT = Path(ti.__file__).parent
 
 NO_INTERVAL = """
 pow pow_overflows sum_overflows dot_overflows cross_overflows matmul_overflows outer_product_overflows dot cross matmul
-outer_product transpose sum rejoined
+lean_matmul outer_product transpose sum rejoined
 """.split()
 """`ranges` has no interval of their integer results: tensors, and powers, which mostly wrap."""
 
@@ -52,7 +52,7 @@ NO_EXACT_VARIANT = "rounded_half floor ceil round acos asinh acosh atanh isnan i
 TO_DIFFERENTIATE = """
 add sub mul div mod pow raw_div raw_mod min max at_most at_least running_min running_max atan2 neg abs sin cos tan asin acos tanh asinh acosh atanh exp log sqrt rsqrt normal_rsqrt select dot
 normal_sqrt normal_reciprocal rounded_half short_sin short_cos
-cross matmul outer_product transpose norm normal_norm normalized determinant inverse sum
+cross matmul lean_matmul outer_product transpose norm normal_norm normalized determinant inverse sum
 """.split()
 """Issue 16 gives these a derivative; no operation has one yet."""
 

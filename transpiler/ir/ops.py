@@ -470,6 +470,7 @@ OPS: dict[str, Op] = {
         Op("dot", 2, _linear, lambda a, b: _sum(a * b), commutative=True, shape_rule=_same_shape),
         Op("cross", 2, _linear, np.cross, shape_rule=_cross_shape),
         Op("matmul", 2, _linear, _matmul, "@", shape_rule=_matmul_shape),
+        Op("lean_matmul", 2, _linear, _matmul, "@", shape_rule=_matmul_shape),
         Op("outer_product", 2, _linear, np.multiply.outer, shape_rule=_outer_shape),
         Op("transpose", 1, _promoted, np.transpose, shape_rule=_transpose_shape),
         Op("norm", 1, _real, _norm, shape_rule=_any_to_scalar),
@@ -494,6 +495,7 @@ OPS: dict[str, Op] = {
 `short_sin` and `short_cos` are `sin` and `cos` of an f32, coarser for large angles (`passes/target/short_angles.py`).
 `normal_rsqrt`, `normal_sqrt` and `normal_reciprocal` are `rsqrt`, `sqrt` and `1 / x` of an f32 that is no subnormal
 number, or counts as 0 if it is; `normal_norm` is `norm` by `normal_sqrt` (`passes/target/normal_numbers.py`).
+`lean_matmul` is `matmul` without products by constants that are 0 (`passes/drivers/lean_products.py`).
 `at_most`, `at_least`, `running_min` and `running_max` are those of `EXTREMES`.
 """
 

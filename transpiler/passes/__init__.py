@@ -81,6 +81,7 @@ from .drivers.early_terms import early_terms
 from .drivers.exact_ends import exact_ends
 from .drivers.extremes import extremes
 from .drivers.lane_terms import lane_terms
+from .drivers.lean_products import lean_products
 from .drivers.lowest_bits import lowest_bits
 from .drivers.minima import minima
 from .drivers.rejoined_threads import rejoined_threads
@@ -236,6 +237,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     wide_shifts: ("shl", "mul"),
     constant_factors: ("mul", "div"),
     inverse_roots: ("div",),
+    lean_products: ("matmul",),
     reciprocals: ("div",),
     constant_divisors: ("div",),
     normal_numbers: ("rsqrt", "sqrt", "div", "norm"),
@@ -343,6 +345,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         call_effects,  # the passes since the first cleanup may have added checks
         legalize,  # late: the cleanups above would rebuild what it removes
         split_vectors,  # after `legalize`, which takes vectors apart
+        lean_products,  # before the cleanups, which take elements from a matrix of literals
         inverse_roots,  # before `reciprocals`, for which it leaves other divisors
         reciprocals,  # after `legalize`, which takes vectors apart
         constant_factors,  # before the last cleanup, which multiplies the constants

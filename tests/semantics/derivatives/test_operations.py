@@ -28,6 +28,7 @@ EXPRESSIONS = {
 
 def test_each_operation_is_here() -> None:
     later = {
+        "lean_matmul",
         "normal_rsqrt",
         "normal_sqrt",
         "normal_norm",

@@ -46,11 +46,12 @@ INFIX = {
     "gt": "greater", "ge": "least", "eq": "is", "ne": "not", "logical_and": "and", "logical_or": "or",
     "bit_and": "and", "bit_or": "or", "bit_xor": "xor", "min": "min", "max": "max", "at_most": "min", "at_least": "max",
     "running_min": "min", "running_max": "max", "dot": "dot", "cross": "cross",
-    "matmul": "times", "outer_product": "outer",
+    "matmul": "times", "lean_matmul": "times", "outer_product": "outer",
 }  # fmt: skip
 """The word between the names of two operands."""
 RESULTS = {
-    "add": "sum", "sub": "difference", "mul": "product", "matmul": "product", "outer_product": "product",
+    "add": "sum", "sub": "difference", "mul": "product", "matmul": "product", "lean_matmul": "product",
+    "outer_product": "product",
     "div": "ratio", "raw_div": "ratio", "floordiv": "quotient", "plain_div": "quotient",
     "mod": "remainder", "raw_mod": "remainder", "plain_mod": "remainder", "near_mod": "remainder",
     "pow": "power", "neg": "negative",

@@ -140,6 +140,7 @@ ADJOINTS: dict[str, Rule] = {
     "dot": lambda g, y, a, b: (2.0 * g * a,) if a.statement is b.statement else (g * b, g * a),
     "cross": lambda g, y, a, b: (b.apply("cross", g), g.apply("cross", a)),
     "matmul": _matrix_product,
+    "lean_matmul": _matrix_product,
     "outer_product": lambda g, y, a, b: (g @ b, g.transposed @ a),
     "transpose": lambda g, y, a: (g.transposed,),
     "norm": _length,

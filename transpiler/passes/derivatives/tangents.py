@@ -39,6 +39,7 @@ TANGENTS: dict[str, Rule] = {
     "dot": _bilinear("dot"),
     "cross": _bilinear("cross"),
     "matmul": _bilinear("matmul"),
+    "lean_matmul": _bilinear("matmul"),
     "outer_product": _bilinear("outer_product"),
     "transpose": _linear("transpose"),
     "sum": _linear("sum"),

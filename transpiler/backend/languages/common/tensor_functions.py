@@ -9,7 +9,7 @@ In: key. Out: name and source of one function, and the keys it needs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 from ....ir.types import Scalar, Tensor, Type, element_of
 from . import elimination, literals, overflow_functions, wrapping
@@ -33,13 +33,15 @@ from .tensors import (
 OPERATORS: dict[str, str] = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "raw_div": "/", "bit_and": "&", "bit_or": "|", "bit_xor": "^",
     "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "logical_and": "&", "logical_or": "|",
-    "neg": "-", "bit_not": "~", "logical_not": "!", "matmul": "*", "plain_div": "/", "plain_mod": "%",
+    "neg": "-", "bit_not": "~", "logical_not": "!", "matmul": "*", "lean_matmul": "*", "plain_div": "/",
+    "plain_mod": "%",
 }  # fmt: skip
 """Operators that CUDA overloads; `raw_div` of integers is a function, since `/` would hide the test for 0."""
 
 NAMES: dict[str, str] = {
     "floordiv": "floor_div", "raw_div": "div", "raw_mod": "rem", "round": "rint", "isnan": "is_nan", "isinf": "is_inf",
-    "norm": "length", "normal_norm": "length", "normalized": "normalize", "outer_product": "outerProduct",
+    "norm": "length", "normal_norm": "length", "normalized": "normalize", "lean_matmul": "matmul",
+    "outer_product": "outerProduct",
     "outer_product_overflows": "outerProduct_overflows", "logical_and": "and",
     "logical_or": "or", "logical_not": "not", "bit_and": "and", "bit_or": "or", "bit_xor": "xor", "bit_not": "not",
 }  # fmt: skip
@@ -91,7 +93,7 @@ def function_name(language: Language, op: str, types: Sequence[Type], result: Ty
         )
     tensors = [t for t in types if isinstance(t, Tensor)] or [_tensor(result)]
     subject = _tensor(result) if op == "select" else tensors[0]
-    if op.removesuffix("_overflows") in ("matmul", "outer_product") and tensors[1] != tensors[0]:
+    if op.removesuffix("_overflows") in ("matmul", "lean_matmul", "outer_product") and tensors[1] != tensors[0]:
         return f"{tensor_name(subject)}_{name}_{tensor_name(tensors[1])}"
     mixed = len(tensors) < len(types) and op not in ("at", "splat")
     letters = "_" + "".join("s" if isinstance(t, Scalar) else "v" if len(_tensor(t).shape) == 1 else "m" for t in types)
@@ -351,6 +353,34 @@ def _matmul(language: Language, op: str, types: Sequence[Type], result: Type) ->
     return "\n".join([*lines, "    return r;"]), ()
 
 
+def _lean_matmul(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
+    """Return a body that leaves out products by constants that are 0, once the compiler has unrolled its loops."""
+    a, b, product = _tensor(types[0]), _tensor(types[1]), _tensor(result)
+    scalar, zero = name_of(language, product.element), literals.literal(language, product.element, 0).template
+    add = f"add_product_{product.element}"
+
+    def added(total: str, position: Sequence[int | str], k: int | str) -> str:
+        left = element_source(language, a, "a", (position[0], k))
+        right = element_source(language, b, "b", (k, position[1]) if len(b.shape) == 2 else (k,))
+        return f"{add}({total}, {left}, {right})"
+
+    if is_short_vector(product) or is_short_vector(b):
+        return _each(language, product, lambda p: reduce(lambda s, k: added(s, p, k), range(a.shape[1]), zero)), ()
+    indices, extents = ("i", "j")[: len(product.shape)], (*product.shape, a.shape[1])
+    lines = [f"    {tensor_name(product)} r;"]
+    for depth, (index, extent) in enumerate(zip((*indices, "k"), extents, strict=True)):
+        pad = INDENT * (depth + 1)
+        if index == "k":
+            lines.append(f"{pad}{scalar} sum = {zero};")
+        lines.append(pad + language.unroll.format(count=extent).rstrip("\n"))
+        lines.append(f"{pad}for (int {index} = 0; {index} < {extent}; {index}++) {{")
+    lines.append(f"{INDENT * (len(indices) + 2)}sum = {added('sum', indices, 'k')};")
+    lines.append(f"{INDENT * (len(indices) + 1)}}}")
+    lines.append(f"{INDENT * (len(indices) + 1)}{element_source(language, product, 'r', indices)} = sum;")
+    lines.extend(INDENT * depth + "}" for depth in range(len(indices), 0, -1))
+    return "\n".join([*lines, "    return r;"]), ()
+
+
 def _each_unrolled(language: Language, product: Tensor, write: Callable[[tuple[int | str, ...]], str]) -> str:
     cast = _narrowed(language, product.element)
     return _each(language, product, lambda p: cast.format(wrapping.signed(language, product.element, write(p))))
@@ -394,6 +424,7 @@ SHAPED: dict[str, Callable[[Language, str, Sequence[Type], Type], Body]] = {
     "transpose": _transpose,
     "outer_product": _outer_product,
     "matmul": _matmul,
+    "lean_matmul": _lean_matmul,
     "determinant": _determinant,
     "inverse": _inverse,
     **dict.fromkeys(overflow_functions.BODIES, _overflows),

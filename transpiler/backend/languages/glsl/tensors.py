@@ -60,7 +60,7 @@ def _matrix(op: str, types: Sequence[Type], result: Type) -> Syntax | None:
     match op:
         case "mul" if not mixed:
             return call("matrixCompMult", 2)
-        case "mul" | "matmul":
+        case "mul" | "matmul" | "lean_matmul":
             return infix("*")
         case "add" | "sub" | "div" | "raw_div":
             return infix({"add": "+", "sub": "-"}.get(op, "/"))

@@ -1,0 +1,67 @@
+"""Leaves out products by literal zeros where matrices are multiplied.
+
+    $1 = [[1, 0, dt, 0], ...]                       $1 = [[1, 0, dt, 0], ...]
+    $3 = matmul $1, $2                ->            $3 = lean_matmul $1, $2
+
+Transitions of filters, rotations about an axis and projections are mostly zeros, but 0 times infinity is no number, so
+that compilers keep these products: Kalman filters of 4 x 4 took an H200 .046 ms (Taichi .033), where NVIDIA's Vulkan
+driver, which leaves them out, takes .006. With `fast_math` the function for products leaves out operands that are
+constants and 0 once it is inlined and its loops are unrolled. What it returns may have such elements, too, so that all
+products of the kernel take that function.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ...ir.nodes import Statement, walk
+from ...ir.statements import Alloca, LocalLoad, LocalStore, MatrixInit, Operation, base_pointer, is_const
+from ...ir.tasks import Kernel
+from ...ir.types import Tensor, f32, f64
+from ..context import PassContext
+
+FEWEST_ZEROS = 0.25
+"""Of the elements of a matrix."""
+MOST_PRODUCTS = 256
+"""Of two matrices, whose loops are unrolled."""
+
+
+def lean_products(kernel: Kernel, context: PassContext) -> bool:
+    """Replace the products of matrices of a kernel that multiplies by one with literal zeros."""
+    if not (context.capabilities.blocks_as_loops or context.capabilities.separates_threads):
+        return False
+    if not context.options.fast_math:
+        return False
+    inside = [statement for root in kernel.roots() for statement in walk(root)]
+    products = [s for s in inside if isinstance(s, Operation) and s.op == "matmul" and _is_small(s)]
+    stores = [s for s in inside if isinstance(s, LocalStore)]
+    counts = Counter(base_pointer(store.pointer) for store in stores)
+    values: dict[Statement, Statement] = {
+        s.pointer: s.value for s in stores if isinstance(s.pointer, Alloca) and counts[s.pointer] == 1
+    }
+    if not any(_has_zeros(operand, values) for product in products for operand in product.operands):
+        return False
+    for product in products:
+        product.op = "lean_matmul"
+    return True
+
+
+def _is_small(product: Operation) -> bool:
+    left, right = (operand.type for operand in product.operands)
+    if not isinstance(left, Tensor) or not isinstance(right, Tensor) or left.element not in (f32, f64):
+        return False
+    return left.size * (right.size // left.shape[1]) <= MOST_PRODUCTS
+
+
+def _has_zeros(value: Statement, values: dict[Statement, Statement]) -> bool:
+    """Return whether a value is a matrix, or the transpose of one, of whose elements many are literal zeros."""
+    while True:
+        if isinstance(value, Operation) and value.op == "transpose":
+            value = value.operands[0]
+        elif isinstance(value, LocalLoad) and value.pointer in values:
+            value = values[value.pointer]
+        else:
+            break
+    if not isinstance(value, MatrixInit):
+        return False
+    return sum(is_const(element, 0) for element in value.elements) >= FEWEST_ZEROS * len(value.elements)
