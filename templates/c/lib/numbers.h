@@ -21,6 +21,28 @@ static inline int max_i32(int a, int b) {
     return a > b ? a : b;
 }
 
+// Whether the compiler knows that x is 0.
+static inline bool is_known_zero_f32(float x) {
+    return __builtin_constant_p(x) && x == 0.0f;
+}
+
+// sum + a * b, without products by numbers that are known to be 0: compilers keep them, since they
+// do not know that the other number is finite.
+static inline float add_product_f32(float sum, float a, float b) {
+    if (is_known_zero_f32(a) || is_known_zero_f32(b)) return sum;
+    return is_known_zero_f32(sum) ? a * b : sum + a * b;
+}
+
+static inline bool is_known_zero_f64(double x) {
+    return __builtin_constant_p(x) && x == 0.0;
+}
+
+// As `add_product_f32`.
+static inline double add_product_f64(double sum, double a, double b) {
+    if (is_known_zero_f64(a) || is_known_zero_f64(b)) return sum;
+    return is_known_zero_f64(sum) ? a * b : sum + a * b;
+}
+
 // The lesser of two, a number if one is NaN. Compilers vectorize it, while `fminf` is a call.
 static inline float min_f32(float a, float b) {
     float least = a < b ? a : b;  // `b` if one is NaN

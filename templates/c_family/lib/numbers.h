@@ -99,28 +99,6 @@ FUNCTION float mod_f32(float a, float b) {
     return a - b * floorf(DIVIDE(a, b));
 }
 
-// Whether the compiler knows that x is 0.
-FUNCTION bool is_known_zero_f32(float x) {
-    return __builtin_constant_p(x) && x == 0.0f;
-}
-
-// sum + a * b, without products by numbers that are known to be 0: compilers keep them, since they
-// do not know that the other number is finite.
-FUNCTION float add_product_f32(float sum, float a, float b) {
-    if (is_known_zero_f32(a) || is_known_zero_f32(b)) return sum;
-    return is_known_zero_f32(sum) ? a * b : sum + a * b;
-}
-
-FUNCTION bool is_known_zero_f64(double x) {
-    return __builtin_constant_p(x) && x == 0.0;
-}
-
-// As `add_product_f32`.
-FUNCTION double add_product_f64(double sum, double a, double b) {
-    if (is_known_zero_f64(a) || is_known_zero_f64(b)) return sum;
-    return is_known_zero_f64(sum) ? a * b : sum + a * b;
-}
-
 FUNCTION float sign_f32(float x) {
     return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x;
 }

@@ -4,10 +4,10 @@
     $3 = matmul $1, $2                ->            $3 = lean_matmul $1, $2
 
 Transitions of filters, rotations about an axis and projections are mostly zeros, but 0 times infinity is no number, so
-that compilers keep these products: Kalman filters of 4 x 4 took an H200 .046 ms (Taichi .033), where NVIDIA's Vulkan
-driver, which leaves them out, takes .006. With `fast_math` the function for products leaves out operands that are
-constants and 0 once it is inlined and its loops are unrolled. What it returns may have such elements, too, so that all
-products of the kernel take that function.
+gcc keeps these products: 32,768 Kalman filters of 4 x 4 took one core 99 ms (Zen 3, gcc 12), and 49 so. With
+`fast_math` the function for products leaves out operands that are constants and 0 once it is inlined and its loops are
+unrolled. What it returns may have such elements, too, so that all products of the kernel take that function. NVRTC 13.0
+has no `__builtin_constant_p`; NVIDIA's Vulkan driver leaves such products out by itself.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ MOST_PRODUCTS = 256
 
 def lean_products(kernel: Kernel, context: PassContext) -> bool:
     """Replace the products of matrices of a kernel that multiplies by one with literal zeros."""
-    if not (context.capabilities.blocks_as_loops or context.capabilities.separates_threads):
-        return False
-    if not context.options.fast_math:
+    if not context.capabilities.blocks_as_loops or not context.options.fast_math:
         return False
     inside = [statement for root in kernel.roots() for statement in walk(root)]
     products = [s for s in inside if isinstance(s, Operation) and s.op == "matmul" and _is_small(s)]
