@@ -365,6 +365,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         early_terms,  # after the last cleanup, which would put what is used once where it is used; it knows indices
         constant_divisors,  # after the last cleanup, which would compute the reciprocals
         lane_terms,  # after `early_terms`, which leaves it other branches
+        until_stable(common_subexpressions, after=(lane_terms,)),  # elements that several conditions compare
         step_addresses,  # after all passes that know what an index is; before `wrapping`: it adds sums
         lower_access,  # after all passes that know what an index is; before `wrapping`: it adds sums
         addresses,  # shares and moves what `lower_access` has added; not `simplify`, which would undo `expand_vectors`
