@@ -87,6 +87,7 @@ from .drivers.rejoined_threads import rejoined_threads
 from .drivers.rounded_halves import rounded_halves
 from .drivers.short_extremes import short_extremes
 from .drivers.static_rows import static_rows
+from .drivers.swapped_values import swapped_values
 from .drivers.truth_indices import truth_indices
 from .drivers.wide_shifts import wide_shifts
 from .gathers.gather_adjoints import gather_adjoints
@@ -226,6 +227,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     short_vectors: (RangeFor,),
     short_extremes: ("gt", "lt", "ge", "le", "eq", "ne"),
     lane_terms: (RangeFor,),
+    swapped_values: ("gt", "lt", "ge", "le"),
     operand_order: (Tensor,),
     expand_vectors: (Tensor,),
     split_vectors: (MatrixElement,),
@@ -353,6 +355,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         dead_code,  # what `expand_vectors` has replaced
         early_selections,  # after the last cleanup, which would put a value that is used once where it is used
         member_loads,  # after the last cleanup, which has made equal pointers one
+        swapped_values,  # after the last cleanup, like `early_selections`; before all passes that know selections
         short_angles,  # before `wide_accesses`, which adds loops over single elements
         wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
         row_lanes,  # after `wide_accesses`, which takes loops without loops inside; before `wrapping`: it adds sums
