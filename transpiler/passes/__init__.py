@@ -89,6 +89,7 @@ from .drivers.short_extremes import short_extremes
 from .drivers.static_rows import static_rows
 from .drivers.swapped_values import swapped_values
 from .drivers.truth_indices import truth_indices
+from .drivers.wide_counters import wide_counters
 from .drivers.wide_shifts import wide_shifts
 from .gathers.gather_adjoints import gather_adjoints
 from .rows.block_scans import block_scans
@@ -373,6 +374,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         lower_access,  # after all passes that know what an index is; before `wrapping`: it adds sums
         addresses,  # shares and moves what `lower_access` has added; not `simplify`, which would undo `expand_vectors`
         empty_loops,  # after all passes that change the bounds of parallel loops; before `wrapping`
+        wide_counters,  # after all passes that add uses of an index; before `wrapping`
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         extremes,  # likewise
