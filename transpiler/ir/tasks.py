@@ -186,6 +186,7 @@ class Task:
         as_lanes: iterations of the innermost axis become lanes of vectors, though the body contains loops.
         lane_loops: the number of neighbouring iterations of the innermost axis whose loops are run together, 0 if each
             is run by itself. The parts of the body between loops are `ThreadFor`s over these iterations.
+        wide_counter: the index of the loop has 64 bits, as that of places in memory has (C).
         short_vectors: a compiler shall not take many iterations of the serial loops at a time.
         is_scalar: a compiler shall make no vectors of the iterations.
         threads_of_sm: of an SM, for which the compiler shall leave registers; 0: as many as it likes (CUDA).
@@ -224,6 +225,7 @@ class Task:
     single: SingleIteration | None = None
     as_lanes: bool = False
     lane_loops: int = 0
+    wide_counter: bool = False
     short_vectors: bool = False
     is_scalar: bool = False
     threads_of_sm: int = 0

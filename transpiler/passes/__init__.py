@@ -88,7 +88,9 @@ from .drivers.rejoined_threads import rejoined_threads
 from .drivers.rounded_halves import rounded_halves
 from .drivers.short_extremes import short_extremes
 from .drivers.static_rows import static_rows
+from .drivers.swapped_values import swapped_values
 from .drivers.truth_indices import truth_indices
+from .drivers.wide_counters import wide_counters
 from .drivers.wide_shifts import wide_shifts
 from .gathers.gather_adjoints import gather_adjoints
 from .rows.block_scans import block_scans
@@ -228,6 +230,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     short_vectors: (RangeFor,),
     short_extremes: ("gt", "lt", "ge", "le", "eq", "ne"),
     lane_terms: (RangeFor,),
+    swapped_values: ("gt", "lt", "ge", "le"),
     operand_order: (Tensor,),
     expand_vectors: (Tensor,),
     split_vectors: (MatrixElement,),
@@ -358,6 +361,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         dead_code,  # what `expand_vectors` has replaced
         early_selections,  # after the last cleanup, which would put a value that is used once where it is used
         member_loads,  # after the last cleanup, which has made equal pointers one
+        swapped_values,  # after the last cleanup, like `early_selections`; before all passes that know selections
         short_angles,  # before `wide_accesses`, which adds loops over single elements
         wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
         row_lanes,  # after `wide_accesses`, which takes loops without loops inside; before `wrapping`: it adds sums
@@ -371,10 +375,12 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         early_terms,  # after the last cleanup, which would put what is used once where it is used; it knows indices
         constant_divisors,  # after the last cleanup, which would compute the reciprocals
         lane_terms,  # after `early_terms`, which leaves it other branches
+        until_stable(common_subexpressions, after=(lane_terms,)),  # elements that several conditions compare
         step_addresses,  # after all passes that know what an index is; before `wrapping`: it adds sums
         lower_access,  # after all passes that know what an index is; before `wrapping`: it adds sums
         addresses,  # shares and moves what `lower_access` has added; not `simplify`, which would undo `expand_vectors`
         empty_loops,  # after all passes that change the bounds of parallel loops; before `wrapping`
+        wide_counters,  # after all passes that add uses of an index; before `wrapping`
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         extremes,  # likewise

@@ -345,7 +345,7 @@ class TaskPrinter:
             first = printer.names.declare(bound_name("first", names[-1]))
             threads = spread_runs(printer.e, task.loop, names, context.layout, first, context.lanes(task))
         elif task.loop is not None:
-            threads = spread(printer.e, task.loop, names, context.layout)
+            threads = spread(printer.e, task.loop, names, context.layout, task.wide_counter)
         if task.reductions:
             printer.comments = task.ends_alone and context.options.line_comments != "none"
             print_reductions(printer, task, reductions, self.capabilities, self._with_comments)
@@ -363,7 +363,7 @@ def _known_entry(task: Task, names: list[str]) -> tuple[object, ...] | None:
     if task.reductions or task.synchronizes or task.private or task.block_sums or task.lane_loops or task.choices:
         return None
     numbers = [(bound.value, bound.type, bound.origin) for bound in bounds]  # type: ignore[attr-defined]
-    return () if loop is None else (*names, loop.order, loop.exact_ends, *numbers)
+    return () if loop is None else (*names, loop.order, loop.exact_ends, task.wide_counter, *numbers)
 
 
 TAKE_INDEX = frozenset({Rand, *RECORDS})
@@ -390,7 +390,8 @@ def _parameters(
     e, loop = statements.e, task.loop
     unsigned = e.name_of_type(u32) if takes_index and loop is not None else ""
     used = [k for k in range(len(names)) if loop is not None and (loop, k) in e.indices_used]
-    parameters = [f"int {names[k]}" for k in used] + ([f"{unsigned} {e.index}"] if takes_index and threads else [])
+    kind = "long long" if task.wide_counter else "int"
+    parameters = [f"{kind} {names[k]}" for k in used] + ([f"{unsigned} {e.index}"] if takes_index and threads else [])
     parameters += [f"int {step}" for step in e.step_names.values()]
     if task.lane_loops:
         used = [k for k in used if k != len(names) - 1] + [len(names) - 1]

@@ -70,8 +70,8 @@ class Threads:
         return "count" if self.device_count else self.count
 
 
-def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> Threads:
-    """Return how `loop` becomes threads, or nested loops if the target has those."""
+def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout, is_wide: bool = False) -> Threads:
+    """Return how `loop` becomes threads, or nested loops if the target has those. is_wide: its indices have 64 bits."""
     axes = range(len(loop.starts))
     extents, known = known_extents(loop, layout)
     declarations: list[str] = []
@@ -80,7 +80,7 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> 
             heads, indices, number = nested_loops(loop, names, lambda axis: loop_head(e, loop, axis, names[axis]))
             return Threads(declarations, str(known), indices, heads, extents, number)
         _declare_ends(e, loop, names, declarations)
-        heads = [loop_head(e, loop, axis, names[axis], is_wide=_is_wide(loop, axis)) for axis in axes]
+        heads = [loop_head(e, loop, axis, names[axis], is_wide=is_wide or _is_wide(loop, axis)) for axis in axes]
         factors = _factors([_difference(e, loop, axis) for axis in axes])
         count = ("(long long)" if len(factors) > 1 else "") + " * ".join(factors)
         return Threads(declarations, count, names, heads, extents, _number(e, loop, names))

@@ -26,6 +26,7 @@ from ...ir.statements import (
     StructFor,
     While,
     base_pointer,
+    is_const,
 )
 from ...ir.tasks import AtLeast, AtMost, Condition, Length
 from ...ir.types import Scalar, Tensor, i32
@@ -211,11 +212,35 @@ def _is_inside(index: Statement, array: Array, axis: int) -> bool:
         return False
     start, end, step = (values[index.axis] for values in (index.loop.starts, index.loop.ends, index.loop.steps))
     first = array.offset[axis] if array.offset else 0
-    if not isinstance(start, Const) or int(start.value) < first or not (isinstance(step, Const) and step.value > 0):
-        return False
-    if isinstance(end, ArrayShape):
-        return end.array is array and end.axis == axis
-    return array.shape is not None and isinstance(end, Const) and int(end.value) <= first + array.shape[axis]
+    is_up = isinstance(step, Const) and step.value > 0
+    return is_up and _is_at_least(start, first) and _is_end_of(end, array, axis)
+
+
+def _is_at_least(start: Statement, least: int) -> bool:
+    """Return whether a loop starts at a number or behind it, perhaps at the index of a loop around it, or the next."""
+    match start:
+        case Const(value=value):
+            return int(value) >= least
+        case LoopIndex(loop=RangeFor() as loop, axis=axis):
+            return is_const(loop.steps[axis], 1) and _is_at_least(loop.starts[axis], least)
+        case Operation(op="add", operands=[LoopIndex() as index, Const(value=1)]):
+            return _is_at_least(index, least)
+    return False
+
+
+def _is_end_of(end: Statement, array: Array, axis: int) -> bool:
+    """Return whether a loop ends with an axis of an array or before, perhaps at the index of a loop, or behind it."""
+    match end:
+        case Const(value=value):
+            first = array.offset[axis] if array.offset else 0
+            return array.shape is not None and int(value) <= first + array.shape[axis]
+        case ArrayShape(array=of, axis=along):
+            return of is array and along == axis
+        case LoopIndex(loop=RangeFor() as loop, axis=along):
+            return is_const(loop.steps[along], 1) and _is_end_of(loop.ends[along], array, axis)
+        case Operation(op="add", operands=[LoopIndex() as index, Const(value=1)]):
+            return _is_end_of(index, array, axis)
+    return False
 
 
 def element_name(pointer: GlobalPtr) -> str:

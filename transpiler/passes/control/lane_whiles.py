@@ -21,10 +21,8 @@ become variables of numbers, as neighbouring numbers of one component are a vect
 
 from __future__ import annotations
 
-import numpy as np
-
-from ...ir.builder import Builder, flat_index
-from ...ir.functions import Call, reachable
+from ...ir.builder import Builder
+from ...ir.functions import reachable
 from ...ir.nodes import Block, Effect, Statement, count_uses, operands, walk
 from ...ir.statements import (
     Alloca,
@@ -47,9 +45,9 @@ from ...ir.tasks import Kernel, Task
 from ...ir.threads import ThreadFor
 from ...ir.types import Scalar, Tensor, i32
 from ..context import PassContext
-from ..rewrite import DROPPED, Rewriter, Rule
 from ..threads.carry_across_barriers import carry_across_barriers
 from ..threads.vector_lanes import FOR_VECTORS, NOT_TAKEN, is_plain_loop
+from .component_variables import ComponentVariables
 from .lane_loops import CHEAP, drop_unused, split_at
 
 RUN = 32
@@ -77,7 +75,7 @@ def lane_whiles(kernel: Kernel, context: PassContext) -> bool:
         return False
     for task in kernel.tasks:
         if task.loop is not None and _qualifies(task, task.loop):
-            _Components().run(task.body)
+            ComponentVariables().run(task.body)
             outer = _outer_values(task.body, task.loop)
             task.body.statements = split_at(task.body, outer, _run_together).statements
             _move_into_runs(task.body)
@@ -150,64 +148,3 @@ def _run_together(loop: Statement) -> list[Statement] | None:
     goes_on = If(loop.condition.result, then.block, is_python=True, location=loop.location)
     body.add(ThreadFor(Block([*loop.condition.statements, goes_on]), joined=going, location=loop.location))
     return [*outside.block.statements, While(test.block, body.block, location=loop.location)]
-
-
-# --- vectors ----------------------------------------------------------------------------------------------------------
-
-
-class _Components:
-    """Replaces local vectors by a variable for each component. parts: these variables."""
-
-    def __init__(self) -> None:
-        self.parts: dict[Statement, list[Alloca]] = {}
-
-    def run(self, body: Block) -> None:
-        """Replace those of a body and of the blocks inside it."""
-        rules: dict[type[Statement], Rule] = {
-            Alloca: self.variable,
-            MatrixPtr: self.element,
-            LocalLoad: self.load,
-            LocalStore: self.store,
-        }
-        Rewriter(rules).block(body)
-
-    def variable(self, rewriter: Rewriter, variable: Alloca) -> Statement | None:
-        """Declare the components."""
-        if not isinstance(variable.type, Tensor):
-            return None
-        letters = "xyzw" if len(variable.type.shape) == 1 else "0123"
-        self.parts[variable] = [
-            Alloca(type=variable.type.element, name=f"{variable.name or 'v'}_{letter}", location=variable.location)
-            for letter in letters[: variable.type.size]
-        ]
-        rewriter.out += self.parts[variable]
-        return DROPPED
-
-    def element(self, rewriter: Rewriter, pointer: MatrixPtr) -> Statement | None:
-        """Return the component that a pointer to an element points to."""
-        if pointer.origin not in self.parts:
-            return None
-        assert isinstance(pointer.origin.type, Tensor)
-        numbers = [int(index.value) for index in pointer.indices if isinstance(index, Const)]
-        return self.parts[pointer.origin][flat_index(pointer.origin.type.shape, numbers)]
-
-    def load(self, rewriter: Rewriter, load: LocalLoad) -> Statement | None:
-        """Return the vector of the components."""
-        if load.pointer not in self.parts:
-            return None
-        builder = rewriter.builder(load)
-        return builder.add(MatrixInit([builder.load(part) for part in self.parts[load.pointer]], type=load.type))
-
-    def store(self, rewriter: Rewriter, store: LocalStore) -> Statement | None:
-        """Store each component; all are computed before the first is stored."""
-        if store.pointer not in self.parts:
-            return None
-        builder = rewriter.builder(store)
-        assert isinstance(store.pointer.type, Tensor)
-        if isinstance(store.value, (Operation, Call)) and store.value.name is None:
-            store.value.hint = store.value.hint or store.pointer.name
-        places = [[builder.const(k) for k in index] for index in np.ndindex(*store.pointer.type.shape)]
-        values = [builder.element(store.value, place) for place in places]
-        for part, value in zip(self.parts[store.pointer], values, strict=True):
-            builder.store(part, value)
-        return DROPPED

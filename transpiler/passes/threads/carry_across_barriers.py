@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Statement, blocks, clone, map_operands, operands, walk, walk_blocks
 from ...ir.statements import (
     Alloca,
@@ -210,7 +211,7 @@ def _cost(value: Statement, cheap: Collection[str] | None) -> int:
     """Return the number of operations to compute a value again; more than the limit if that is impossible."""
     if value.EFFECT != Effect.NONE or value.BLOCKS:
         return MAX_COST + 1
-    if cheap is not None and isinstance(value, Operation) and value.op not in cheap:
+    if cheap is not None and (isinstance(value, Call) or (isinstance(value, Operation) and value.op not in cheap)):
         return MAX_COST + 1
     is_operation = isinstance(value, (Operation, Cast, MatrixElement, StructElement))
     cost = 1 if is_operation else MAX_COST if operands(value) else 0
