@@ -46,6 +46,7 @@ transpiler/passes/gathers
 transpiler/passes/cleanup
 transpiler/passes/wide
 transpiler/passes/target
+transpiler/passes/arithmetic
 transpiler/passes/drivers
 transpiler/passes
 transpiler/backend/module

@@ -492,10 +492,10 @@ OPS: dict[str, Op] = {
 `shifted` and `shifted_bits` are `sar` and `shr` of 32 bits, extracted (`passes/drivers/added_shifts.py`).
 `rejoined` is its operand, a condition of which the compiler knows nothing (`passes/drivers/rejoined_threads.py`).
 `rounded_half` is its operand, an f16, certainly rounded (`passes/drivers/rounded_halves.py`).
-`short_sin` and `short_cos` are `sin` and `cos` of an f32, coarser for large angles (`passes/target/short_angles.py`).
+`short_sin` and `short_cos` are `sin` and `cos` of an f32, coarser for large ones (`passes/arithmetic/short_angles.py`).
 `normal_rsqrt`, `normal_sqrt` and `normal_reciprocal` are `rsqrt`, `sqrt` and `1 / x` of an f32 that is no subnormal
-number, or counts as 0 if it is; `normal_norm` is `norm` by `normal_sqrt` (`passes/target/normal_numbers.py`).
-`lean_matmul` is `matmul` without products by constants that are 0 (`passes/drivers/lean_products.py`).
+number, or counts as 0 if it is; `normal_norm` is `norm` by `normal_sqrt` (`passes/arithmetic/normal_numbers.py`).
+`lean_matmul` is `matmul` without products by constants that are 0 (`passes/arithmetic/lean_products.py`).
 `at_most`, `at_least`, `running_min` and `running_max` are those of `EXTREMES`.
 """
 

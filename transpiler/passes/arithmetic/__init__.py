@@ -1,0 +1,1 @@
+"""Cheaper instructions for the same numbers, within what `fast_math` allows."""
