@@ -399,6 +399,7 @@ OPS: dict[str, Op] = {
         Op("shifted", 2, _word_shift, _shift_right),
         Op("shifted_bits", 2, _word_shift, _shift_right_logical),
         Op("rounded_half", 1, _real, lambda a: a),
+        Op("root_square", 1, _real, lambda a: a * a),
         Op("normal_rsqrt", 1, _real, lambda a: type(a)(1) / np.sqrt(a)),
         Op("normal_sqrt", 1, _real, np.sqrt),
         Op("short_sin", 1, _real, np.sin),
@@ -495,6 +496,7 @@ OPS: dict[str, Op] = {
 `short_sin` and `short_cos` are `sin` and `cos` of an f32, coarser for large ones (`passes/arithmetic/short_angles.py`).
 `normal_rsqrt`, `normal_sqrt` and `normal_reciprocal` are `rsqrt`, `sqrt` and `1 / x` of an f32 that is no subnormal
 number, or counts as 0 if it is; `normal_norm` is `norm` by `normal_sqrt` (`passes/arithmetic/normal_numbers.py`).
+`root_square` is the product of a square root by itself (`passes/arithmetic/root_squares.py`).
 `lean_matmul` is `matmul` without products by constants that are 0 (`passes/arithmetic/lean_products.py`).
 `at_most`, `at_least`, `running_min` and `running_max` are those of `EXTREMES`.
 """

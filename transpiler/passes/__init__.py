@@ -42,6 +42,7 @@ from .arithmetic.inverse_roots import inverse_roots
 from .arithmetic.lean_products import lean_products
 from .arithmetic.normal_numbers import normal_numbers
 from .arithmetic.reciprocals import reciprocals
+from .arithmetic.root_squares import root_squares
 from .arithmetic.short_angles import short_angles
 from .checks.bounds import bounds
 from .checks.check_wide_indices import check_wide_indices
@@ -243,6 +244,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     lean_products: ("matmul",),
     reciprocals: ("div",),
     constant_divisors: ("div",),
+    root_squares: ("mul",),
     normal_numbers: ("rsqrt", "sqrt", "div", "norm"),
     short_angles: ("sin", "cos"),
     exact_ends: (RangeFor,),
@@ -388,6 +390,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         wide_shifts,  # after all passes that know what a shift or a product is
         added_shifts,  # likewise
         normal_numbers,  # likewise
+        root_squares,  # likewise
         rounded_halves,  # after all passes that add or change conversions
         eager_conditions,  # after all passes that know what `and` is
         exact_ends,  # after all passes that change loops

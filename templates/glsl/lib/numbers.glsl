@@ -36,6 +36,13 @@ int mod_positive_i32(int a, int b) {
     return remainder < 0 ? remainder + b : remainder;
 }
 
+// x * x of a square root x. NVIDIA's driver takes the number under the root for it, which may be
+// more than 1 where the root is 1.
+float square_of_root(float x) {
+    precise float square = x * x;
+    return square;
+}
+
 // Python's % for a number from -b to 2 * b - 1, without a division.
 int mod_near_i32(int a, int b) { return a < 0 ? a + b : a < b ? a : a - b; }
 

@@ -35,6 +35,7 @@ def test_each_operation_is_here() -> None:
         "normal_reciprocal",
         "short_sin",
         "short_cos",
+        "root_square",
         "rounded_half",
     }
     later |= EXTREMES.keys()

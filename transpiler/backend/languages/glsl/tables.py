@@ -85,6 +85,7 @@ FLOATS: dict[str, Syntax] = {
     "isinf": call("is_inf_$t"),
     **{name: call(name) for name in ("abs", "sign", *MATH_H)},
     "rounded_half": same(),
+    "root_square": custom("({0} * {0})", PRIMARY, MULTIPLY),
 }
 
 PLAIN = {"short_sin": "sin", "short_cos": "cos"}
@@ -260,6 +261,8 @@ def _float(op: str, type: Scalar) -> Syntax:
         return call(f"{op}_{type.name}", OPS[op].arity)
     if type.name == "f16" and op == "rounded_half":
         return call(op)
+    if type.name == "f32" and op == "root_square":
+        return call("square_of_root")
     if type.name == "f16" and op in ("pow", "raw_mod", "isnan", "isinf"):
         inner = with_operands(operation(op, f32), "float({0})", PRIMARY, ASSIGN)
         return inner if op in ("isnan", "isinf") else constructor(inner, TYPES["f16"])
