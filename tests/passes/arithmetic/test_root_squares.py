@@ -36,5 +36,15 @@ def test_sources() -> None:
     device.capabilities = replace(device.capabilities, skips_roundings=True)
     source = sines.source(x, x, x)
     assert "sqrt(1.0 - square_of_root(cosine))" in source and "precise float square = x * x;" in source
+    fields = [ti.field(ti.f32, 1 << 20) for _ in range(3)]
+
+    @ti.kernel
+    def wide():
+        for i in fields[0]:
+            cosine = ti.sqrt(fields[0][i] / fields[1][i])
+            fields[2][i] = 1 - cosine * cosine
+
+    source = wide.source()
+    assert "= 1.0 - vec4_root_square(cosine);" in source and source.count("square_of_root(") > 1
     ti.init(arch=ti.python, log_level=ti.ERROR)
     assert not any("square_of_root" in sines.source(x, x, x, arch=arch) for arch in (ti.cuda, ti.cpu))

@@ -10,10 +10,10 @@ lobe of reflected light has it, was not a number for 83 of 128 samples.
 
 from __future__ import annotations
 
-from ...ir.nodes import walk
-from ...ir.statements import Operation
+from ...ir.nodes import Statement, walk
+from ...ir.statements import MatrixInit, Operation
 from ...ir.tasks import Kernel
-from ...ir.types import f32
+from ...ir.types import Scalar, Tensor, element_of, f32
 from ..context import PassContext
 
 ROOTS = frozenset({"sqrt", "norm"})
@@ -30,7 +30,15 @@ def root_squares(kernel: Kernel, context: PassContext) -> bool:
 
 
 def _is_square(product: Operation) -> bool:
-    if product.op != "mul" or product.type != f32 or product.operands[0] is not product.operands[1]:
+    if product.op != "mul" or product.operands[0] is not product.operands[1]:
         return False
-    root = product.operands[0]
-    return isinstance(root, Operation) and root.op in ROOTS
+    if not isinstance(product.type, (Scalar, Tensor)) or element_of(product.type) != f32:
+        return False
+    return _is_root(product.operands[0])
+
+
+def _is_root(value: Statement) -> bool:
+    """Return whether a value is a square root, or a vector with one."""
+    if isinstance(value, MatrixInit):
+        return any(map(_is_root, value.elements))
+    return isinstance(value, Operation) and value.op in ROOTS
