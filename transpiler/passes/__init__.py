@@ -40,6 +40,7 @@ from .arithmetic.constant_divisors import constant_divisors
 from .arithmetic.constant_factors import constant_factors
 from .arithmetic.inverse_roots import inverse_roots
 from .arithmetic.lean_products import lean_products
+from .arithmetic.literal_products import literal_products
 from .arithmetic.normal_numbers import normal_numbers
 from .arithmetic.reciprocals import reciprocals
 from .arithmetic.root_squares import root_squares
@@ -242,6 +243,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     constant_factors: ("mul", "div"),
     inverse_roots: ("div",),
     lean_products: ("matmul",),
+    literal_products: ("matmul",),
     reciprocals: ("div",),
     constant_divisors: ("div",),
     root_squares: ("mul",),
@@ -361,6 +363,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         call_effects,  # for the printers: cleanup may have removed the last effect
         expand_vectors,  # after the last cleanup, which would use the elements of a vector in place of the vector
         dead_code,  # what `expand_vectors` has replaced
+        literal_products,  # after the last cleanup, which would use the elements of a product in place of it
         early_selections,  # after the last cleanup, which would put a value that is used once where it is used
         member_loads,  # after the last cleanup, which has made equal pointers one
         swapped_values,  # after the last cleanup, like `early_selections`; before all passes that know selections
