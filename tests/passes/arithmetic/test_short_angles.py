@@ -71,3 +71,13 @@ def test_sources() -> None:
     assert "x(ii) = sinf(x(ii));" in once.source(x, arch=ti.cuda)
     ti.init(arch=ti.python, log_level=ti.ERROR, fast_math=False)
     assert "sinf(x_i)" in waves.source(x, x, x, arch=ti.cuda)
+
+
+def test_no_result_is_beyond_one(target: str) -> None:
+    """Next to pi / 2, where one unit more would make `sqrt(1 - s * s)` no number."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    if target == "vulkan":
+        pytest.skip("the driver's own functions")
+    around = np.concatenate([np.linspace(1.55, 1.6, 4000), np.linspace(-0.03, 0.03, 1000)])
+    x = np.concatenate([around + k * np.pi for k in (0, 1, 7, 600, 2000)]).astype(np.float32)
+    assert all(np.max(np.abs(found)) <= 1 for found in results(x[:: 8 if target == "python" else 1]))

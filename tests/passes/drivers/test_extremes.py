@@ -127,3 +127,18 @@ def test_what_is_stored_elsewhere_is_no_number() -> None:
 
     ti.init(arch=ti.python, log_level=ti.ERROR)
     assert "running_max_f32(greatest, x(j))" in kernel.source(values(8), values(8), arch=ti.cpu)
+
+
+def test_zeros_keep_their_signs_without_fast_math(target: str) -> None:
+    ti.init(arch=getattr(ti, target), fast_math=False, log_level=ti.ERROR)
+    x, r = ti.field(ti.f32, 3), ti.field(ti.f32, 3)
+    x.from_numpy(np.array([-0.0, 0.0, -1.0], np.float32))
+
+    @ti.kernel
+    def lift():
+        for i in x:
+            r[i] = ti.max(0.0, x[i])
+
+    lift()
+    signs = np.signbit(r.to_numpy())
+    assert target == "vulkan" or list(signs) == [True, False, False]

@@ -139,3 +139,32 @@ def search(a: ti.template(), b: ti.template(), found: ti.template()):
     module = importlib.import_module("search_of_test")
     importlib.reload(module)
     assert RUNS not in module.search.source(*start())
+
+
+def test_slow_conditions_stay_in_their_branches() -> None:
+    """A search that may end at once computes 64 iterations, and a rare condition each one."""
+    ti.init(arch=ti.cpu, log_level=ti.ERROR)
+    v, w, found = ti.Vector.field(3, ti.f64, N), ti.field(ti.f32, N), ti.field(ti.i32, N)
+
+    @ti.kernel
+    def search():
+        for i in range(N):
+            near = 0
+            for j in range(N):
+                if (v[j] - v[i]).norm() / (w[j] + 3.0) < 2.0:
+                    near = 1
+                    break
+            found[i] = near
+
+    @ti.kernel
+    def rare():
+        for i in range(N):
+            near = 0
+            for j in range(N):
+                if w[j] <= 5:
+                    continue
+                if (v[j] / ((v[i] - v[j]).norm() + 1.0)).norm() < 3.0:
+                    near = 1
+            found[i] = near
+
+    assert RUNS not in search.source() and EARLY not in search.source() and EARLY not in rare.source()

@@ -80,3 +80,12 @@ def test_what_stays() -> None:
 
     for kernel in (use, rise, both):
         assert "if (i <" not in kernel.source(arch=ti.cuda)
+
+    @ti.kernel
+    def two(h: ti.types.ndarray(ti.i32, 1), g: ti.types.ndarray(ti.i32, 1)):
+        for i in key:
+            ti.atomic_min(h[key[i]], i)
+            ti.atomic_max(g[key[i]], i)
+
+    array = np.zeros(9000, np.int32)  # may be one under two names
+    assert "if (i <" not in two.source(array, array, arch=ti.cuda)

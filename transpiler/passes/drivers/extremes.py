@@ -57,7 +57,7 @@ def extremes(kernel: Kernel, context: PassContext) -> bool:
             numbers = _variables_of_numbers(root)
             running = _running(root)
             for operation in found:
-                changed |= _replace(operation, numbers, running)
+                changed |= _replace(operation, numbers, running, context.options.fast_math)
     return changed
 
 
@@ -80,15 +80,17 @@ def _is_float(operation: Operation) -> bool:
     return operation.type is not None and element_of(operation.type) in (f32, f64)
 
 
-def _replace(operation: Operation, numbers: set[Statement], running: dict[Statement, Statement]) -> bool:
-    """Order the operands of a minimum and name its kind; return whether that changes it."""
+def _replace(
+    operation: Operation, numbers: set[Statement], running: dict[Statement, Statement], may_order: bool
+) -> bool:
+    """Order the operands of a minimum, if zeros may have another sign, and name its kind; return whether it changes."""
     old = operation.op, *operation.operands
     first, second = operation.operands
     earlier = running.get(operation)
-    if _is_number(first, numbers) and (isinstance(first, Const) or not _is_number(second, numbers)):
+    if may_order and _is_number(first, numbers) and (isinstance(first, Const) or not _is_number(second, numbers)):
         first, second = second, first
     if not _is_number(second, numbers):
-        if earlier is not None:
+        if earlier is not None and (may_order or first is earlier):
             operation.op = f"running_{operation.op}"
             first, second = earlier, first if second is earlier else second
     elif not isinstance(second, Const):  # compilers see that a constant is a number

@@ -54,8 +54,9 @@ from .search_runs import ending_of, search_in_runs
 
 FEWEST = 16
 """Iterations that are worth vectors."""
-MOST = 48
-"""Operations of a loop: all of them are computed in all iterations."""
+MOST, MOST_OF_SEARCH = 64, 32
+"""Operations of a loop, by weight: all of them are computed in all iterations. Of a search, which may end at once."""
+SLOW, SLOW_WEIGHT = frozenset({"div", "norm", "normalized", "rsqrt", "sqrt"}), 8
 TAKEN = FOR_VECTORS | {"rsqrt", "floor", "ceil", "sum", "normalized"}
 """Operations that gcc makes vectors of."""
 REMARK = Remark("computed in all iterations, so that these may become lanes of vectors (lane_terms)")
@@ -88,16 +89,27 @@ def _may_be_lanes(loop: RangeFor, is_fast: bool) -> bool:
     if len(loop.starts) > 1 or not is_const(loop.steps[0], 1) or (count is not None and count < FEWEST):
         return False
     statements = list(walk(loop.body))
-    if sum(isinstance(s, Operation) for s in statements) > MOST or not any(isinstance(s, If) for s in statements):
+    is_search = any(isinstance(s, Break) for s in statements)
+    weight = sum(_weight(s) for s in statements if isinstance(s, Operation))
+    if weight > (MOST_OF_SEARCH if is_search else MOST) or not any(isinstance(s, If) for s in statements):
         return False
     own = set(statements)
-    if any(isinstance(s, Break) for s in statements) and ending_of(loop) is None:
+    if is_search and ending_of(loop) is None:
         return False
     is_left = any(isinstance(s, (Break, Continue)) for s in statements)
     always = set() if is_left else set(loop.body)
     if any(isinstance(s, GlobalLoad) and s not in always and not may_be_early(s) for s in statements):
         return False
     return all(_is_taken(s, loop, own, is_fast) for s in statements)
+
+
+def _weight(operation: Operation) -> int:
+    """Return how many plain operations of four bytes take as long."""
+    type = operation.operands[0].type
+    if not isinstance(type, (Scalar, Tensor)):
+        return 1
+    size = type.size if isinstance(type, Tensor) else 1
+    return size * (SLOW_WEIGHT if operation.op in SLOW else 1) * (2 if element_of(type).bits == 64 else 1)
 
 
 def _is_taken(statement: Statement, loop: RangeFor, own: set[Statement], is_fast: bool) -> bool:

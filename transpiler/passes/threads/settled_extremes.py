@@ -13,7 +13,7 @@ from __future__ import annotations
 from ...ir.builder import Builder
 from ...ir.functions import reachable
 from ...ir.nodes import Block, Remark, count_uses_in, walk, walk_blocks
-from ...ir.statements import AtomicOp, GlobalLoad, GlobalPtr, GlobalStore, If, MatrixPtr, StructPtr, base_pointer
+from ...ir.statements import Array, AtomicOp, GlobalLoad, GlobalPtr, GlobalStore, If, MatrixPtr, StructPtr, base_pointer
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar
 from ..context import PassContext
@@ -56,6 +56,8 @@ def _is_apart(atomic: AtomicOp, change: AtomicOp | GlobalStore) -> bool:
     if isinstance(change, AtomicOp) and change.op == atomic.op:
         return True
     own, other = _place_of(atomic), _place_of(change)
+    if all(isinstance(place[0], Array) and place[0].may_alias for place in (own, other)):
+        return False  # two names of one ndarray, perhaps
     return own[:1] != other[:1] or any(x != y for x, y in zip(own, other, strict=False))
 
 
