@@ -12,12 +12,11 @@ has no `__builtin_constant_p`; NVIDIA's Vulkan driver leaves such products out b
 
 from __future__ import annotations
 
-from collections import Counter
-
 from ...ir.nodes import Statement, walk
-from ...ir.statements import Alloca, LocalLoad, LocalStore, MatrixInit, Operation, base_pointer, is_const
+from ...ir.statements import LocalLoad, MatrixInit, Operation, is_const
 from ...ir.tasks import Kernel
 from ...ir.types import Tensor, f32, f64
+from ..analysis.only_values import only_values
 from ..context import PassContext
 
 FEWEST_ZEROS = 0.25
@@ -32,11 +31,7 @@ def lean_products(kernel: Kernel, context: PassContext) -> bool:
         return False
     inside = [statement for root in kernel.roots() for statement in walk(root)]
     products = [s for s in inside if isinstance(s, Operation) and s.op == "matmul" and _is_small(s)]
-    stores = [s for s in inside if isinstance(s, LocalStore)]
-    counts = Counter(base_pointer(store.pointer) for store in stores)
-    values: dict[Statement, Statement] = {
-        s.pointer: s.value for s in stores if isinstance(s.pointer, Alloca) and counts[s.pointer] == 1
-    }
+    values = only_values(kernel) if products else {}
     if not any(_has_zeros(operand, values) for product in products for operand in product.operands):
         return False
     for product in products:

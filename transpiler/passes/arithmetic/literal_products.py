@@ -11,25 +11,22 @@ they are left out, as NVIDIA's Vulkan driver does. C has `lean_products`.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 
 from ...ir.functions import in_loops
 from ...ir.nodes import Statement, walk
 from ...ir.statements import (
-    Alloca,
     Const,
     LocalLoad,
-    LocalStore,
     MatrixElement,
     MatrixInit,
     Operation,
-    base_pointer,
     is_const,
     repeats,
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Tensor, Type, f32, f64, i32
+from ..analysis.only_values import only_values
 from ..context import PassContext
 from ..rewrite import Rewriter
 
@@ -58,14 +55,11 @@ class _Products(Rewriter):
         super().__init__({Operation: _written_out})
         bodies = in_loops(kernel.roots(), repeats)
         self.inner = {s for body in bodies for s in walk(body) if isinstance(s, Operation)}
-        stores = [s for root in kernel.roots() for s in walk(root) if isinstance(s, LocalStore)]
-        counts = Counter(base_pointer(store.pointer) for store in stores)
-        self.variables: dict[Statement, MatrixInit] = {}
-        for store in stores:
-            value = store.value
-            if isinstance(store.pointer, Alloca) and counts[store.pointer] == 1 and isinstance(value, MatrixInit):
-                if all(isinstance(element, Const) for element in value.elements):
-                    self.variables[store.pointer] = value
+        self.variables = {
+            variable: value
+            for variable, value in only_values(kernel).items()
+            if isinstance(value, MatrixInit) and all(isinstance(element, Const) for element in value.elements)
+        }
 
     def rows_of(self, value: Statement) -> Rows | None:
         """Return the elements of a matrix that is written as such, or of the transpose of one."""
