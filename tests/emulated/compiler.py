@@ -30,8 +30,6 @@ extern "C" __attribute__((visibility("default"))) void start_{0}(void *const *ar
 }}
 """
 PTX = {
-    r'asm\("cvt.rn.f16.f32 %0, %1;" : "=h"\((\w+)\) : "f"\((\w+)\)\)': r"\1 = half_bits(\2)",
-    r'asm\("cvt.f32.f16 %0, %1;" : "=f"\((\w+)\) : "h"\((\w+)\)\)': r"\1 = half_value(\2)",
     r'asm\("rsqrt.approx.ftz.f32 %0, %1;" : "=f"\((\w+)\) : "f"\((\w+)\)\)': r"\1 = rsqrtf(\2)",
     r'asm\("sqrt.approx.ftz.f32 %0, %1;" : "=f"\((\w+)\) : "f"\((\w+)\)\)': r"\1 = sqrtf(\2)",
     r'asm\("rcp.approx.ftz.f32 %0, %1;" : "=f"\((\w+)\) : "f"\((\w+)\)\)': r"\1 = 1 / \2",

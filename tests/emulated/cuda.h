@@ -175,8 +175,9 @@ inline float rsqrtf(float x) { return (float)(1.0 / sqrt((double)x)); }
 inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 inline float __saturatef(float x) { return fminf(fmaxf(x, 0.0f), 1.0f); }
 
-inline unsigned short half_bits(float x) { return bits_as<unsigned short>((_Float16)x); }
-inline float half_value(unsigned short bits) { return (float)bits_as<_Float16>(bits); }
+// Functions of libdevice.
+extern "C" inline unsigned short __nv_float2half_rn(float x) { return bits_as<unsigned short>((_Float16)x); }
+extern "C" inline float __nv_half2float(unsigned short bits) { return (float)bits_as<_Float16>(bits); }
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 

@@ -15,16 +15,18 @@ typedef long long int64_t;
 
 typedef unsigned long long uint64_t;
 
+// Of libdevice, which NVRTC links; asm would keep it from loading several neighbours at once.
+extern "C" __device__ uint16_t __nv_float2half_rn(float x);
+
+// Of libdevice, too.
+extern "C" __device__ float __nv_half2float(uint16_t bits);
+
 // A 16 bit float that computes as float; cuda_fp16.h would cost 100 ms a compile.
 struct half {
     uint16_t bits;
     half() = default;
-    __device__ half(float x) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x)); }
-    __device__ operator float() const {
-        float x;
-        asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
-        return x;
-    }
+    __device__ half(float x) { bits = __nv_float2half_rn(x); }
+    __device__ operator float() const { return __nv_half2float(bits); }
     __device__ half &operator+=(float x) { return *this = half(*this + x); }
 };
 

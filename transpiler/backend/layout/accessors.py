@@ -244,8 +244,10 @@ def _element(array: Array, letters: list[str], memory: MemoryExpressions) -> str
         return memory.cells.of_pool(array.node, array.role) + (f"[{letters[0]}]" if letters else "")
     key: object = (array.role, array.node) if array.role in CELL_MEMBERS else array
     data = expressions.get(key, expressions.get(array, "")) + ("" if target.language.has_pointers else ".v")
-    data = target.language.field_start.format(data) if array in memory.by_rows else data
-    element = f"{data}[{row_major(array, indices, target, expressions, memory.constants)}]"
+    number = row_major(array, indices, target, expressions, memory.constants)
+    if array in memory.by_rows:  # NVRTC finds neighbours among sums that it may not take for negative
+        data, number = target.language.field_start.format(data), target.language.as_unsigned(number)
+    element = f"{data}[{number}]"
     return target.language.read_only_load.format(element) if array in memory.read_only else element
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...ir.elements.own_memory import is_plain_field
+from ...ir.elements.own_memory import is_alone
 from ...ir.functions import called
 from ...ir.nodes import Block, Statement, operands, walk, walk_blocks
 from ...ir.statements import (
@@ -102,7 +102,9 @@ def _same(index: Statement) -> object:
 
 def _has_whole_rows(array: Array) -> bool:
     """Return whether each row of a field starts at a multiple of 16 bytes."""
-    if not is_plain_field(array) or array.shape is None or array.clamped or any(array.offset or ()):
+    if not is_alone(array) or not isinstance(array.element, Scalar):
+        return False
+    if array.shape is None or array.clamped or any(array.offset or ()):
         return False
     return array.ndim == 1 or array.shape[-1] * element_of(array.element).size_bytes % BYTES == 0
 

@@ -6,8 +6,8 @@
     return load total
 
 Values that every task can compute from constants, arguments and shapes are copied into each task that uses them, so
-that a bound like `n * 2` needs no task. Pointers are copied too. Variables and other values that cross tasks are stored
-in a `Temporary` with their Python name.
+that a bound like `n * 2` needs no task, unless they take long (`long_values.py`). Pointers are copied too. Variables
+and other values that cross tasks are stored in a `Temporary` with their Python name.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from ...ir.tasks import Kernel, Task, TaskKind
 from ...lazy_dataclasses import dataclass
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
+from .long_values import LongValues
 from .zero_stores import is_stored_next, store_zero
 
 
@@ -124,7 +125,9 @@ class _Offload:
             self.order[statement] = position
 
     def find_copied(self) -> None:
-        """Find the values that each task computes again: uniform ones, and pointers."""
+        """Find the values that each task computes again: uniform ones that do not take long, and pointers."""
+        loops = (group[0] for group in self.groups)
+        long = LongValues(loop for loop in loops if isinstance(loop, RangeFor) and becomes_task(loop))
         for statement in self.kernel.body.statements:
             kind = statement.__class__
             if kind in POINTERS or (
@@ -132,7 +135,8 @@ class _Offload:
                 and statement.type is not None
                 and not has_effect(statement, Effect.READ | Effect.WRITE | Effect.CONTROL)
                 and not _calls(statement)  # each thread would repeat the call, which may take long
-                and self.copied.issuperset(self.outer_operands(statement))
+                and self.copied.issuperset(read := self.outer_operands(statement))
+                and not long.is_long(statement, read)
             ):
                 self.copied.add(statement)
 
