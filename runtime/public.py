@@ -66,6 +66,7 @@ from ..transpiler.lang.sparse import (
 from ..transpiler.lang.struct import Struct, dataclass
 from ..transpiler.lang.textures import Format
 from ..transpiler.lang.triplets import sparse_matrix_builder
+from .arrays.by_kernel import KERNELS as _BY_KERNEL
 from .arrays.ndarray import MatrixNdarray, ScalarNdarray, ndarray
 from .arrays.texture import Texture
 from .compat import experimental, lang, sparse, types
@@ -116,6 +117,7 @@ from .launch.kernel import kernel
 from .launch.pickling import install as _install_pickling
 from .launch.real_function import native, real_func
 from .launch.tuning import tune
+from .loading import loader as _loader
 from .notebook.install import install as _install_notebooks
 from .session import session as _session
 from .session import versions as _versions
@@ -172,6 +174,7 @@ def _cfg() -> object:
 _HOOKS.default_types = _session.default_types
 _HOOKS.make_field = field
 _HOOKS.make_ndarray = ndarray
+_BY_KERNEL.append(_loader(".algorithms.whole_fields", __package__))
 
 sys.modules.update({f"{_PACKAGE}.{path}": module for path, module in _PATHS.items()})
 _install_targets()

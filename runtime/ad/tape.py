@@ -218,7 +218,7 @@ class Tape:
         self._save_what_is_overwritten(Region(array, (None,) * len(array.shape), None), {})  # type: ignore[arg-type]
         if self._is_in_loop():
             self._loops[-1].add(Record(_Write(array, source, again), (), {}), [array])
-        elif getattr(array, "grad", None) is not None:
+        elif _placed_gradient(array) is not None:
             self.calls.append(Record(_Write(array, source), (), {}))
 
     def begin_loop(self, loop: CheckpointedLoop) -> None:
@@ -351,11 +351,18 @@ class _Write:
 
     def grad(self) -> None:
         """Pass the gradient on to what was copied; the gradient of the values before is 0."""
-        gradient = self.array.grad
-        target = getattr(self.source, "grad", None)
+        gradient, target = _placed_gradient(self.array), _placed_gradient(self.source)
+        if gradient is None:
+            return
         if target is not None:
             target.from_numpy(target.to_numpy() + gradient.to_numpy())
         gradient.fill(0)
+
+
+def _placed_gradient(array: Any) -> Any:
+    """Return the gradient of an array, None if it has none, or none that is placed."""
+    found = getattr(array, "grad", None)
+    return found if found is not None and getattr(found, "is_placed", True) else None
 
 
 def check_unchanged(region: Region, values: Any) -> None:

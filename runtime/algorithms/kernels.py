@@ -6,11 +6,12 @@ read neighbouring elements by neighbouring threads: `tiles.py`.
 """
 
 from functools import cache
+from typing import Any
 
-from ...transpiler.ir.types import Scalar, f64, i32, u32, u64
-from ...transpiler.lang.annotations import ndarray, template
+from ...transpiler.ir.types import Scalar, Tensor, Type, f64, i32, u32, u64
+from ...transpiler.lang.annotations import matrix, ndarray, template, vector
 from ...transpiler.lang.decorators import func
-from ...transpiler.lang.functions import atomic_add, atomic_max, atomic_min, bit_cast, cast, static
+from ...transpiler.lang.functions import atomic_add, atomic_max, atomic_min, bit_cast, cast, grouped, static
 from ...transpiler.lang.matrix import Vector
 from ...transpiler.lang.operations import max, min  # noqa: A004
 from ..launch.kernel import Kernel, kernel
@@ -54,6 +55,28 @@ def copy(x: ndarray(), out: ndarray()):
     """Copy an ndarray."""
     for i in range(x.shape[0]):
         out[i] = x[i]
+
+
+@kernel
+def copy_field(field: template(), other: template()):
+    """Copy another field to a field of its shape, of any number of axes."""
+    for index in grouped(field):
+        field[index] = other[index]
+
+
+@cache
+def fill_of(element: Type) -> Kernel:
+    """Return the kernel that fills fields of such elements, of any number of axes."""
+    kind: Any = element
+    if isinstance(element, Tensor):
+        kind = (vector if len(element.shape) == 1 else matrix)(*element.shape, element.element)
+
+    @kernel
+    def fill(field: template(), value: kind):
+        for index in grouped(field):
+            field[index] = value
+
+    return fill
 
 
 @kernel

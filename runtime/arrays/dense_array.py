@@ -22,6 +22,7 @@ from ...transpiler.lang.matrix import wrap
 from ..session.session import Session
 from ..session.tracebacks import hides_own_frames, hides_own_frames_of, user_error
 from ..viewed import Viewed
+from .by_kernel import is_copied, is_filled
 from .exchange import Exchange
 from .memory import Array, Ended, MemberMemory, Memory, check_count
 from .split_memory import SplitMemory
@@ -172,7 +173,8 @@ class DenseArray(Exchange, Viewed):
         value = self.pack(val)
         for observer in WRITE_OBSERVERS:
             observer(self, None, partial(self.memory.fill, value))
-        self.memory.fill(value)
+        if WRITE_OBSERVERS or not is_filled(self, value):
+            self.memory.fill(value)
 
     @hides_own_frames_of(TypeError, ValueError)
     def copy_from(self, other: Any) -> None:
@@ -185,7 +187,8 @@ class DenseArray(Exchange, Viewed):
             )
         for observer in WRITE_OBSERVERS:
             observer(self, other, partial(self.memory.copy_from, other.memory))
-        self.memory.copy_from(other.memory)
+        if WRITE_OBSERVERS or not is_copied(self, other):
+            self.memory.copy_from(other.memory)
 
     def __len__(self) -> int:
         if not self.shape:

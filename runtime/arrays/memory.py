@@ -131,6 +131,10 @@ class PinnedLender:
         self._session.register_handle(handle)
 
 
+PATTERNS = (1, 2, 4, 8)
+"""Lengths of patterns in bytes with which devices fill memory."""
+
+
 class Memory:
     """Owns an allocation, which is freed when this object is garbage collected or the session ends.
 
@@ -141,6 +145,9 @@ class Memory:
         partial: the view is a mirror of which only some pieces are filled.
         is_shared: other libraries use the allocation too, so each access to a mirror reads from the device again.
     """
+
+    is_scattered = False
+    """Whether Python fills and copies it by way of the host, with the elements of others between its own."""
 
     __slots__ = (
         "__weakref__",
@@ -324,17 +331,17 @@ class Memory:
         self.refresh_lazily()
         if not self.size_bytes:
             return
-        pattern = value.tobytes()
-        first = pattern[: value.itemsize]
-        if pattern == first * value.size:
-            pattern = first
         if not self.mirrored:
             self.view[...] = value
-        elif len(pattern) in (1, 2, 4, 8):
-            self.forget()
-            self.session.device.fill(self.allocation, pattern)
-        else:
+        elif self.is_filled_by_host(value):
             self.write_all(np.broadcast_to(value, self.view.shape))
+        else:
+            self.forget()
+            self.session.device.fill(self.allocation, _pattern(value))
+
+    def is_filled_by_host(self, value: Array) -> bool:
+        """Return whether `fill` sends all bytes from the host, since the device has no command for it."""
+        return self.mirrored and len(_pattern(value)) not in PATTERNS
 
     def copy_from(self, other: Memory) -> None:
         """Copy another memory of equal shape, converting its number type."""
@@ -440,6 +447,13 @@ def _flush(memory: weakref.ref[Memory]) -> None:
         found.flush()
 
 
+def _pattern(value: Array) -> bytes:
+    """Return the bytes of an element, of one of its numbers if all are equal."""
+    pattern = value.tobytes()
+    first = pattern[: value.itemsize]
+    return first if pattern == first * value.size else pattern
+
+
 class MemberMemory:
     """The memory of one member of every element, with the interface of `Memory`; `whole` owns it. path: to it."""
 
@@ -453,6 +467,11 @@ class MemberMemory:
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the whole: `session`, `epoch`, `shape`, `mirrored`, `partial`, `mark`, ..."""
         return getattr(self.whole, name)
+
+    @property
+    def is_scattered(self) -> bool:
+        """As `Memory.is_scattered`."""
+        return self.whole.mirrored
 
     @property
     def view(self) -> Array:

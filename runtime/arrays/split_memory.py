@@ -30,6 +30,11 @@ class SplitMemory:
         self.parts, self.element, self.shape = dict(parts), element, shape
 
     @property
+    def is_scattered(self) -> bool:
+        """As `Memory.is_scattered`."""
+        return any(part.memory.is_scattered for part in self.parts.values())
+
+    @property
     def session(self) -> Owner:
         """The session of the parts."""
         owner: Owner = next(iter(self.parts.values())).memory.session

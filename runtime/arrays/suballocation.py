@@ -26,6 +26,9 @@ class SuballocatedMemory(ABC):
     locate_to_store: Callable[[Sequence[int]], tuple[int, ...]] | None = None
     """As `Memory.located_to_store`."""
 
+    is_scattered = False
+    """As `Memory.is_scattered`."""
+
     whole: Memory
     session: Owner
     element: Type

@@ -21,6 +21,8 @@ class PackedMemory:
     allocation = None
     mirrored = True
     partial = True
+    is_scattered = False
+    """As `Memory.is_scattered`; the words of numbers with a shared exponent are the host's to write."""
     locate = locate_to_store = byte_range = None
 
     def __init__(self, words: Any, packing: Packing, shape: tuple[int, ...]) -> None:

@@ -55,7 +55,7 @@ class CellMemory(SuballocatedMemory):
     locate_to_store: the same, after activating the cell.
     """
 
-    partial = True
+    partial = is_scattered = True
     epoch = STALE
     """So each access calls `refresh` and `load`, which forward to the memory of the cells."""
 

@@ -226,6 +226,11 @@ class PlacedMemory(SuballocatedMemory):
         self._is_one_piece = self.view.flags.c_contiguous
         self.epoch = STALE
 
+    @property
+    def is_scattered(self) -> bool:  # type: ignore[override]
+        """As `Memory.is_scattered`."""
+        return self.mirrored and not self._is_one_piece
+
     def refresh(self) -> None:
         """Bring the view up to date with the launches so far. Raises: as `Memory.refresh`."""
         super().refresh()
