@@ -14,7 +14,9 @@ from weakref import WeakKeyDictionary
 from ...transpiler.lang.matrix import wrap
 from ..arrays.dense_array import DenseArray
 from ..arrays.memory import Array
+from ..arrays.split_memory import SplitMemory
 from ..events import CALL_OBSERVERS
+from ..fields.sparse_field_memory import CellMemory
 from ..launch.instance import LAUNCH_OBSERVERS
 from ..session import session as sessions
 from . import kernels
@@ -34,10 +36,17 @@ def fill(field: DenseArray, value: Array) -> bool:
 def copy(field: Any, other: Any) -> bool:
     """Store the elements of another field of equal shape in those of a field; return whether a kernel does it."""
     is_same = other.element == field.element and other.session is field.session and other.offset == field.offset
-    if not is_same or not _is_for_kernel(field):
+    if not is_same or _is_sparse(field.memory) or not _is_for_kernel(field):
         return False
     kernels.copy_field(field, other)
     return True
+
+
+def _is_sparse(memory: Any) -> bool:
+    """Return whether a copy activates elements first, as those that no loop over the field reaches."""
+    if isinstance(memory, SplitMemory):
+        return any(_is_sparse(part.memory) for part in memory.parts.values())
+    return isinstance(memory, CellMemory)
 
 
 def _is_for_kernel(field: DenseArray) -> bool:

@@ -130,7 +130,7 @@ class Placed:
         try:
             return object.__getattribute__(self, "memory").session
         except AttributeError:  # placed, and not used yet
-            return self.node.memory.session
+            return self.node.memory.session if self.owner is None else self.owner.session
 
     @hides_own_frames_of(TypeError)
     def to(self: Any, place: Any) -> Any:

@@ -64,6 +64,10 @@ def refusing(target: str, monkeypatch: pytest.MonkeyPatch) -> str:
     return target
 
 
+def test_members_have_a_session_before_they_are_used(target: str) -> None:
+    assert member().session is dense().session and lone_member().session is dense().session
+
+
 @pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
 def test_numbers_go_to_fields_of_other_layouts(refusing: str, make: Callable[[], Any]) -> None:
     values = np.arange(N, dtype=np.float32) - 2
