@@ -83,6 +83,7 @@ from .control.trap_nan import trap_nan
 from .derivatives.forward_mode import forward_mode
 from .derivatives.reverse_mode import reverse_mode
 from .drivers.added_shifts import added_shifts
+from .drivers.bit_terms import bit_terms
 from .drivers.conditional_loads import conditional_loads
 from .drivers.eager_conditions import eager_conditions
 from .drivers.early_terms import early_terms
@@ -256,6 +257,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     added_shifts: ("sar", "shr"),
     early_selections: (IfExp,),
     rejoined_threads: (Break,),
+    bit_terms: (While,),
     early_terms: ("ne", "eq"),
     settled_extremes: (AtomicOp,),
 }
@@ -402,6 +404,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         conditional_loads,  # after `static_rows`, whose loops it keeps as they are; before `unroll_loops`, likewise
         unroll_loops,  # after all passes that change addresses
         register_arrays,  # likewise
+        bit_terms,  # after `register_arrays`: what it adds stays in memory
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
         whole_atomics,  # likewise
         loads_in_flight,  # after all passes that change what an iteration loads
