@@ -177,7 +177,7 @@ def _is_below(index: Statement, count: int) -> bool:
         case LoopIndex(loop=RangeFor(unroll=True) as loop, axis=axis):
             start, end = loop.starts[axis], loop.ends[axis]
             if isinstance(start, Const) and isinstance(end, Const) and is_const(loop.steps[axis], 1):
-                return 0 <= int(start.value) and int(end.value) <= count
+                return int(start.value) >= 0 and int(end.value) <= count
     return False
 
 
