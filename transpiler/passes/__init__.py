@@ -69,6 +69,7 @@ from .context import Pass, PassContext, PassRun
 from .control.branch_depth import branch_depth
 from .control.empty_loops import empty_loops
 from .control.inline_calls import inline_calls
+from .control.insertion_sorts import insertion_sorts
 from .control.iteration_limit import iteration_limit
 from .control.lane_loops import lane_loops
 from .control.lane_whiles import lane_whiles
@@ -258,6 +259,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     early_selections: (IfExp,),
     rejoined_threads: (Break,),
     bit_terms: (While,),
+    insertion_sorts: (While,),
     early_terms: ("ne", "eq"),
     settled_extremes: (AtomicOp,),
 }
@@ -375,6 +377,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         vector_lanes,  # after all passes that change what a loop does, and before `wrapping`: it knows sums
         lane_loops,  # after `vector_lanes`, for the loops that it leaves
         lane_whiles,  # after `vector_lanes`, likewise
+        insertion_sorts,  # after `vector_lanes`, likewise
         short_vectors,  # after both, whose loops load neighbours
         short_extremes,  # after these, which leave loops with branches: it only makes such a loop faster
         masked_terms,  # after `short_vectors`, which counts the operations of these loops
