@@ -19,6 +19,7 @@ from ..ir.statements import (
     Const,
     GlobalStore,
     GlobalTemporary,
+    If,
     IfExp,
     LocalStore,
     MatrixElement,
@@ -38,6 +39,7 @@ from ..options import OwnPass
 from .analysis.call_effects import call_effects
 from .arithmetic.constant_divisors import constant_divisors
 from .arithmetic.constant_factors import constant_factors
+from .arithmetic.counted_choices import counted_choices
 from .arithmetic.inverse_roots import inverse_roots
 from .arithmetic.lean_products import lean_products
 from .arithmetic.literal_products import literal_products
@@ -259,6 +261,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     early_selections: (IfExp,),
     rejoined_threads: (Break,),
     bit_terms: (While,),
+    counted_choices: (If,),
     insertion_sorts: (While,),
     early_terms: ("ne", "eq"),
     settled_extremes: (AtomicOp,),
@@ -378,6 +381,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         lane_loops,  # after `vector_lanes`, for the loops that it leaves
         lane_whiles,  # after `vector_lanes`, likewise
         insertion_sorts,  # after `vector_lanes`, likewise
+        counted_choices,  # after `vector_lanes`, whose loops have branches; before `wrapping`: it knows sums
         short_vectors,  # after both, whose loops load neighbours
         short_extremes,  # after these, which leave loops with branches: it only makes such a loop faster
         masked_terms,  # after `short_vectors`, which counts the operations of these loops
