@@ -262,6 +262,7 @@ def read_config(
     Raises: KeyError naming all unknown keywords; ValueError, TypeError for values that an option cannot take.
     """
     environment = os.environ if environment is None else environment
+    variables = {name: text for name, text in environment.items() if name.startswith(ENVIRONMENT_PREFIXES)}
     unknown = [name for name in keywords if name not in OPTIONS]
     if unknown:
         close = [found[0] for name in unknown if (found := close_names(name, OPTIONS))]
@@ -271,7 +272,7 @@ def read_config(
     for name in OPTIONS:
         if name == "arch":
             continue
-        variable, text = _variable(name, environment)
+        variable, text = _variable(name, variables)
         given = keywords.get(name)
         if given is not None:
             setattr(config, name, _converted(name, given))

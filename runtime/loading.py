@@ -43,6 +43,9 @@ class SameModule:
 MANY_OBJECTS = 4096
 """Young objects whose traversal takes about a millisecond."""
 
+_has_frozen = False
+"""Whether objects were frozen when they were counted."""
+
 
 @contextmanager
 def without_collections(imports: bool = False) -> Iterator[None]:
@@ -53,8 +56,9 @@ def without_collections(imports: bool = False) -> Iterator[None]:
 
     What a large compilation leaves, its syntax tree and entries of caches, becomes old, too: there is no garbage in it.
     Only full collections traverse old objects. Where a program has frozen objects, they stay: to count them takes 0.1 s
-    for 600,000, so that is left to the few calls that import something or leave much.
+    for 600,000, so that is left to the first call that imports something or leaves much, and remembered.
     """
+    global _has_frozen
     modules = len(sys.modules)
     was_enabled, young = gc.isenabled(), gc.get_count()[0]
     gc.disable()
@@ -62,8 +66,10 @@ def without_collections(imports: bool = False) -> Iterator[None]:
         yield
     finally:
         leaves_much = was_enabled and gc.get_count()[0] - young > MANY_OBJECTS
-        if (leaves_much or (imports and len(sys.modules) > modules)) and not gc.get_freeze_count():
-            gc.freeze()
-            gc.unfreeze()
+        if (leaves_much or (imports and len(sys.modules) > modules)) and not _has_frozen:
+            _has_frozen = gc.get_freeze_count() > 0
+            if not _has_frozen:
+                gc.freeze()
+                gc.unfreeze()
         if was_enabled:
             gc.enable()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import hasty
 import pytest
+import resident_gcc
 import resident_glslang
 import samples
 from cache_checks import compare_compilations
@@ -92,9 +93,10 @@ def keep_binaries(config: pytest.Config) -> None:
     stored = Path(run.name) if cache is None else cache.mkdir("shadesmith")
     os.environ.setdefault("SHADESMITH_BINARIES_DIR", str(stored / "binaries"))
     os.environ.setdefault("SHADESMITH_EARLY_GLSLANG", "0")  # tests of it ask for it: others would start tools in vain
-    stop = resident_glslang.start(stored, Path(run.name))
-    if stop is not None:
-        config.add_cleanup(stop)
+    for tool in (resident_gcc, resident_glslang):
+        stop = tool.start(stored, Path(run.name))
+        if stop is not None:
+            config.add_cleanup(stop)
 
 
 def check_what_is_found() -> None:

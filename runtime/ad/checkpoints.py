@@ -133,6 +133,11 @@ class CheckpointedLoop:
                 break  # the earlier ones have it, too
             state.values[id(array)] = array, copy()
 
+    @property
+    def lacking(self) -> list[int]:
+        """The identities of the arrays that it used and whose values no state has yet."""
+        return [key for key in self.used if key not in self.states[-1].values] if self.states else []
+
     def run_gradients(self, make_tape: Callable[..., Any], latest: Latest) -> None:
         """Launch the gradients of all iterations, last first. make_tape: makes the tape of one iteration."""
         last = len(self.iterations)
@@ -174,3 +179,37 @@ class CheckpointedLoop:
         finally:
             tape.detach()
         tape.run_gradients(latest)
+
+
+class Loops:
+    """The loops of a tape.
+
+    ended: those that have ended, by the identity of each array whose values they lack, which are saved at its next
+        write and never again. So a write takes no time for loops that have its array, however many there are.
+    """
+
+    def __init__(self) -> None:
+        self.ended: dict[int, list[CheckpointedLoop]] = {}
+        self._last: CheckpointedLoop | None = None
+
+    def begin(self, loop: CheckpointedLoop) -> None:
+        """Add a loop, after all others have ended."""
+        self._last = loop
+
+    @property
+    def running(self) -> CheckpointedLoop | None:
+        """The loop that has not ended."""
+        last = self._last
+        if last is not None and not last.is_open:
+            for key in last.lacking:
+                self.ended.setdefault(key, []).append(last)
+            self._last = None
+        return self._last
+
+    def save_before_write(self, array: Any, copy: Callable[[], Any]) -> None:
+        """Keep an array that is about to be written for all loops that lack it."""
+        running = self.running
+        for loop in self.ended.pop(id(array), ()):
+            loop.save_before_write(array, copy)
+        if running is not None:
+            running.save_before_write(array, copy)

@@ -15,6 +15,7 @@ from ...transpiler.errors import SourceLocation
 from ..arrays.dense_array import DenseArray
 from ..arrays.foreign import is_tensor
 from ..arrays.memory import handle_of
+from ..arrays.parts import Part, part_at
 from ..launch.derivatives import named_arrays
 
 
@@ -22,25 +23,26 @@ from ..launch.derivatives import named_arrays
 class Region:
     """Elements of an array that a launch accesses.
 
+    Two regions of one memory may have an element in common, unless they are of one array and an index differs.
+
     indices: by axis, None for all. location, name: of the statement, and of the array in it.
+    key: the identity of the array's memory: equal for arrays that may overlap; None: it is found.
     """
 
     array: Any
     indices: tuple[int | None, ...]
     location: SourceLocation
     name: str = ""
+    key: object = None
+
+    def __post_init__(self) -> None:
+        if self.key is None:
+            object.__setattr__(self, "key", memory_key(self.array))
 
     @property
-    def key(self) -> object:
-        """The identity of the array's memory: equal for arrays that may overlap."""
-        return memory_key(self.array)
-
-    def overlaps(self, other: Region) -> bool:
-        """Return whether two regions of the same memory may have an element in common."""
-        if self.array is not other.array:
-            return True
-        pairs = zip(self.indices, other.indices, strict=False)
-        return not any(a is not None and b is not None and a != b for a, b in pairs)
+    def part(self) -> Part | None:
+        """The part of the array: () for all of it, None if it has no such elements."""
+        return part_at(self.array, self.indices) if any(index is not None for index in self.indices) else ()
 
 
 def memory_key(array: Any) -> object:
@@ -57,7 +59,7 @@ def memory_key(array: Any) -> object:
 
 
 def copy_of(array: Any) -> Any:
-    """Return a copy of the contents."""
+    """Return a copy of the contents; of a part: `read_part`."""
     if isinstance(array, DenseArray):
         return np.array(array.memory.read_all())
     return array.detach().clone() if is_tensor(array) else np.array(array)
@@ -92,7 +94,7 @@ class Latest:
 
 def evaluated(indices: Sequence[int | tuple[int, int] | None], args: Sequence[Any]) -> tuple[int | None, ...]:
     """Return the indices of a launch; those that depend on arguments get their values."""
-    return tuple(int(args[index[0]]) + index[1] if isinstance(index, tuple) else index for index in indices)
+    return tuple([int(args[index[0]]) + index[1] if isinstance(index, tuple) else index for index in indices])
 
 
 def gradients_of_calls(calls: Iterable[Any]) -> list[Any]:

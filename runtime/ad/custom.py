@@ -50,6 +50,11 @@ class CustomFunction:
         with _pause():
             return self.function(*args, **kwargs)
 
+    @property
+    def is_ignored(self) -> bool:
+        """Whether tapes ignore it: `no_grad` decorates it."""
+        return self.grad is _nothing
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind a decorated method to its object, which becomes the first argument."""
         return self if instance is None else functools.partial(self, instance)

@@ -24,15 +24,16 @@ TOLERANCE = 0.01
 STEP = 1e-6
 
 
-def check_gradients(loss: Any, to_check: Sequence[Any], calls: Sequence[Any]) -> None:
+def check_gradients(loss: Any, to_check: Sequence[Any], calls: Sequence[Any], before: Sequence[Any]) -> None:
     """Compare the gradients of a tape with differences of `loss` along a random direction, for each array.
 
+    before: the arrays that the calls wrote, in the order of the first writes, with their values from before these.
     Raises: TaichiRuntimeError if the loss is no f64; TaichiAssertionError if a gradient is wrong.
     """
     if str(getattr(loss, "dtype", "")) != "f64":
         raise TaichiRuntimeError("Only f64 is supported when checking grad.", "make the loss and its fields `ti.f64`")
     latest = [(array, copy_of(array)) for array in _arrays_of(calls)]
-    start = _states_before(calls, latest)
+    start = _states_before(before, latest)
     numbers = np.random.default_rng(0)
     wrong = []
     for position, array in enumerate(to_check):
@@ -52,10 +53,10 @@ def check_gradients(loss: Any, to_check: Sequence[Any], calls: Sequence[Any]) ->
         )
 
 
-def _states_before(calls: Sequence[Any], latest: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Return the contents of all arrays before the first call, as far as the tape saved them."""
-    saved = {id(array): values for record in reversed(calls) for array, values in record.saved}
-    return [(array, saved.get(id(array), values)) for array, values in latest]
+def _states_before(before: Sequence[Any], latest: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Return the contents of all arrays before the first call; of views of one memory the first write counts."""
+    written = {id(array) for array, _ in before}
+    return [*((array, values) for array, values in latest if id(array) not in written), *reversed(before)]
 
 
 def _arrays_of(calls: Sequence[Any]) -> list[Any]:

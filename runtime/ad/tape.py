@@ -1,14 +1,15 @@
 """`ti.ad.Tape`: records the kernels that are launched, then launches their gradients in reverse order.
 
 A gradient needs values that its kernel read. If a later launch is about to overwrite such elements, or the launch
-itself overwrites them, the tape copies the array, and the gradient runs with that; afterwards all arrays have their
+itself overwrites them, the tape copies them, and the gradient runs with the copy; afterwards all arrays have their
 latest values again. What a launch overwrites is compared by array, and by indices that are constants or arguments of
-the launch: `x[t + 1, i] = f(x[t, i])` copies nothing.
+the launch: `x[t + 1, i] = f(x[t, i])` copies nothing, and of `x[t, i] = x[t, i] ** 2` the copy is `x[t, :]`. Time and
+memory are those of the launches: `NeededRegions` finds what is overwritten without a look at all earlier ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -18,16 +19,22 @@ import numpy as np
 from ...transpiler.errors import TaichiRuntimeError
 from ..arrays.dense_array import WRITE_OBSERVERS, DenseArray
 from ..arrays.foreign import is_tensor
+from ..arrays.parts import Part, read_part, write_part
 from ..events import CALL_OBSERVERS
-from ..launch.derivatives import accesses_of, named_arrays, values_are_restored
+from ..launch.derivatives import named_arrays, values_are_restored
 from ..launch.kernel import Kernel
 from ..session.tracebacks import hides_own_frames
-from .checkpoints import TAPES, CheckpointedLoop
+from .checkpoints import TAPES, CheckpointedLoop, Loops
 from .clearing import check_placed, clear_all_gradients
-from .contents import Latest, Region, copy_of, evaluated, memory_key, write_back
+from .contents import Latest, Region, copy_of, memory_key, write_back
 from .custom import RECORDERS, CustomFunction, is_paused
 from .finite_differences import check_gradients
+from .launch_regions import LaunchRegions
 from .lost_gradients import LostGradients, warn_of_unwritten_loss
+from .needed_regions import NeededRegions
+
+Copies = dict[tuple[int, str], Any]
+"""Copies made before one call, by the identity of the array and the part."""
 
 PLACE_HINT = "make it with `ti.field(..., needs_grad=True)`"
 
@@ -40,7 +47,7 @@ class Record:
         function: a kernel, a function of `grad_replaced`, or the write of an array from Python.
         args, kwargs: of the call.
         needed: what its gradient reads.
-        saved: arrays and their values from when the gradient must run.
+        saved: arrays, their values from when the gradient must run, and the part of the array, () for all.
         written: what of `needed` the launch may write, too.
         seen: with validation, the values of what is needed.
     """
@@ -49,14 +56,13 @@ class Record:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     needed: list[Region] = field(default_factory=list)
-    saved: list[tuple[Any, Any]] = field(default_factory=list)
+    saved: list[tuple[Any, Any, Part]] = field(default_factory=list)
     written: list[Region] = field(default_factory=list)
     seen: list[tuple[Region, Any]] = field(default_factory=list)
 
-    def save(self, array: Any, values: Any) -> None:
-        """Run the gradient with these values of an array."""
-        if not any(known is array for known, _ in self.saved):
-            self.saved.append((array, values))
+    def has_saved(self, array: Any, part: Part) -> bool:
+        """Return whether the gradient runs with saved values of a part of an array."""
+        return any(known is array and (not its_part or its_part == part) for known, _, its_part in self.saved)
 
 
 class Tape:
@@ -109,8 +115,13 @@ class Tape:
         self.calls: list[Record] = []
         self.second_order = False
         """Its launches are those of duals, and so are their gradients: the tape computes products of the Hessian."""
-        self._open: dict[object, list[tuple[Record, Region]]] = {}
-        self._loops: list[CheckpointedLoop] = []
+        self._open = NeededRegions()
+        self._regions = LaunchRegions()
+        self._loops = Loops()
+        self._before: dict[int, tuple[Any, Any]] = {}
+        """What `grad_check` starts from: arrays that were written, with the values from before the first write."""
+        self._saves_parts = True
+        """What a gradient needs of an array is saved alone; gradients that are written by hand may need all of it."""
         self._lost = LostGradients(is_error=validation)
         self._may_write_loss = loss is None
         if grad_check is not None and not isinstance(grad_check, list):
@@ -143,6 +154,7 @@ class Tape:
         CALL_OBSERVERS.remove(self._observe)
         RECORDERS.remove(self._record_custom)
         WRITE_OBSERVERS.remove(self._observe_write)
+        self._regions.clear()
 
     @hides_own_frames
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
@@ -154,15 +166,17 @@ class Tape:
 
     def insert(self, func: Any, args: Sequence[Any]) -> None:
         """Record a call."""
-        self._may_write_loss = True
+        self._may_write_loss, self._saves_parts = True, False
         self.calls.append(Record(func, tuple(args), {}))
 
     def _record_custom(self, function: CustomFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._note_values()
         self._may_write_loss = True
+        self._saves_parts = self._saves_parts and function.is_ignored
         record = Record(function, args, kwargs)
-        if self._is_in_loop():
-            self._loops[-1].add(record, [])
+        loop = self._loops.running
+        if loop is not None:
+            loop.add(record, [])
         else:
             self.calls.append(record)
 
@@ -172,42 +186,43 @@ class Tape:
         self._note_values()
         record = Record(kernel, args, kwargs)
         flat = kernel.arguments.flattened(args, kwargs)
-        copies: dict[int, Any] = {}
         gradient, _ = kernel.grad.launcher(flat)
         self._lost.follow(gradient, flat)
-        if self._is_in_loop():
-            self._add_to_loop(record, gradient, flat)
+        regions = self._regions.of(gradient, flat)
+        loop = self._loops.running
+        if loop is not None:
+            self._add_to_loop(loop, record, regions, named_arrays(gradient, flat).values())
             return
-        for access, array in accesses_of(gradient, flat):
-            region = Region(array, evaluated(access.indices, flat), access.location, access.name)
-            if access.purpose == "needed":
+        copies: Copies = {}
+        stored = {id(region.array): region.key for purpose, region in regions if purpose == "stored"}
+        for purpose, region in regions:
+            if purpose == "needed":
                 record.needed.append(region)
-            elif access.purpose == "replayed":
+            elif purpose == "replayed":
                 self._check_keeping(region, "its own kernel overwrites")
-                self._save(record, array, copies)
+                self._save_replayed(record, region.array, regions, copies)
             else:
                 self._save_what_is_overwritten(region, copies)
-        stored = {id(array) for access, array in accesses_of(gradient, flat) if access.purpose == "stored"}
         if self.validation:
-            record.seen = [(r, copy_of(r.array)) for r in record.needed if id(r.array) not in stored]
+            record.seen = noted(region for region in record.needed if id(region.array) not in stored)
+            record.written = [region for region in record.needed if id(region.array) in stored]
         for region in record.needed:
-            self._open.setdefault(region.key, []).append((record, region))
-        record.written = [region for region in record.needed if id(region.array) in stored]
-        self._may_write_loss = self._may_write_loss or self._writes_loss(gradient, flat)
+            self._open.add(record, region)
+        self._may_write_loss = self._may_write_loss or memory_key(self.loss) in stored.values()
         self.calls.append(record)
 
-    def _add_to_loop(self, record: Record, gradient: Any, flat: Sequence[Any]) -> None:
-        """Record a call of an iteration of which not all values are kept."""
-        copies: dict[int, Any] = {}
+    def _add_to_loop(
+        self, loop: CheckpointedLoop, record: Record, regions: Sequence[tuple[str, Region]], used: Iterable[Any]
+    ) -> None:
+        """Record a call of an iteration of which not all values are kept. used: the arrays of the launch."""
+        copies: Copies = {}
         written: dict[int, Any] = {}
-        for access, array in accesses_of(gradient, flat):
-            if access.purpose == "stored":
-                written[id(array)] = array
-                region = Region(array, evaluated(access.indices, flat), access.location, access.name)
+        for purpose, region in regions:
+            if purpose == "stored":
+                written[id(region.array)] = region.array
                 self._save_what_is_overwritten(region, copies)
-        used = [array for array in named_arrays(gradient, flat).values() if array is not None]
         both = [other for array in written.values() for other in self._with_dual(array)]
-        self._loops[-1].add(record, both, [other for array in used for other in self._with_dual(array)])
+        loop.add(record, both, [other for array in used if array is not None for other in self._with_dual(array)])
 
     def _observe_write(self, array: Any, source: Any, again: Callable[[], None]) -> None:
         """Record `fill`, `from_numpy` or `copy_from` of an array; source: the array that is copied."""
@@ -216,35 +231,33 @@ class Tape:
         self._note_values()
         self._lost.overwrite(array)
         self._save_what_is_overwritten(Region(array, (None,) * len(array.shape), None), {})  # type: ignore[arg-type]
-        if self._is_in_loop():
-            self._loops[-1].add(Record(_Write(array, source, again), (), {}), [array])
+        loop = self._loops.running
+        if loop is not None:
+            loop.add(Record(_Write(array, source, again), (), {}), [array])
         elif _placed_gradient(array) is not None:
             self.calls.append(Record(_Write(array, source), (), {}))
 
     def begin_loop(self, loop: CheckpointedLoop) -> None:
         """Record the launches from here on as iterations of a loop. Raises: TaichiRuntimeError inside such a loop."""
-        if self._is_in_loop():
+        if self._loops.running is not None:
             raise TaichiRuntimeError("`ti.ad.checkpoint` is inside another one", "give the outer one more memory")
         self._note_values()
         self._may_write_loss = True
-        self._loops.append(loop)
+        self._loops.begin(loop)
         self.calls.append(Record(loop, (), {}))
 
-    def _is_in_loop(self) -> bool:
-        return bool(self._loops) and self._loops[-1].is_open
-
-    def _save_what_is_overwritten(self, region: Region, copies: dict[int, Any]) -> None:
-        """Keep the array for the calls that need elements of a region, which the next call overwrites."""
-        for loop in self._loops:
-            for array in self._with_dual(region.array):
-                loop.save_before_write(array, partial(self._copy, array, copies))
-        waiting = self._open.get(region.key, [])
+    def _save_what_is_overwritten(self, region: Region, copies: Copies) -> None:
+        """Keep the values for the calls that need elements of a region, which the next call overwrites."""
+        for array in self._with_dual(region.array):
+            self._loops.save_before_write(array, partial(self._copy, array, (), copies))
+        if self.to_check is not None and id(region.array) not in self._before:
+            self._before[id(region.array)] = region.array, self._copy(region.array, (), copies)
+        waiting = self._open.overlapping(region)
         for record, needed in waiting:
-            if needed.overlaps(region):
-                self._check_keeping(needed, "a later launch overwrites")
-                self._save(record, needed.array, copies)
+            self._check_keeping(needed, "a later launch overwrites")
+            self._save(record, needed, copies)
         if waiting:
-            self._open[region.key] = [pair for pair in waiting if not pair[1].overlaps(region)]
+            self._open.remove_overlapping(region)
 
     def _check_keeping(self, needed: Region, who: str) -> None:
         """Raise TaichiRuntimeError if a value is to be kept, and the tape keeps none."""
@@ -255,24 +268,32 @@ class Tape:
                 f'give `{needed.name}` an axis for the steps, or let the tape keep it: `ti.ad.Tape(loss, keep="auto")`',
             )
 
-    def _save(self, record: Record, array: Any, copies: dict[int, Any]) -> None:
-        """Let the gradient of a call run with the present values of an array, and with its present duals."""
-        for each in self._with_dual(array):
-            record.save(each, self._copy(each, copies))
+    def _save_replayed(self, record: Record, array: Any, regions: Sequence[tuple[str, Region]], copies: Copies) -> None:
+        """Let the gradient of the next call run with the values of an array before it, wherever it accesses that."""
+        accessed = [region for _, region in regions if region.array is array]
+        whole = next((region for region in accessed if region.part == ()), None)
+        for region in accessed if whole is None else [whole]:
+            self._save(record, region, copies)
+
+    def _save(self, record: Record, needed: Region, copies: Copies) -> None:
+        """Let the gradient of a call run with the present values of a region, and with its present duals."""
+        part = needed.part if self._saves_parts else ()
+        if part is None:  # a branch that is not executed, x[t - 1] for t = 0, or an index that is clamped
+            part = ()
+        for each in self._with_dual(needed.array):
+            if not record.has_saved(each, part):
+                record.saved.append((each, self._copy(each, part, copies), part))
 
     def _with_dual(self, array: Any) -> list[Any]:
         """Return an array, with its dual if the launches compute duals, too."""
         dual = getattr(array, "dual", None) if self.second_order else None
         return [array] if dual is None or not dual.is_placed else [array, dual]
 
-    def _copy(self, array: Any, copies: dict[int, Any]) -> Any:
-        if id(array) not in copies:
-            copies[id(array)] = copy_of(array)
-        return copies[id(array)]
-
-    def _writes_loss(self, gradient: Any, flat: Sequence[Any]) -> bool:
-        key = memory_key(self.loss)
-        return any(a.purpose == "stored" and memory_key(array) == key for a, array in accesses_of(gradient, flat))
+    def _copy(self, array: Any, part: Part, copies: Copies) -> Any:
+        found = copies.get((id(array), str(part)))
+        if found is None:
+            found = copies[id(array), str(part)] = read_part(array, part) if part else copy_of(array)
+        return found
 
     # --- gradients
 
@@ -289,7 +310,7 @@ class Tape:
         _fill(gradient_of_loss(self.loss), 1.0)
         self.run_gradients()
         if self.to_check is not None:
-            check_gradients(self.loss, self.to_check, self.calls)
+            check_gradients(self.loss, self.to_check, self.calls, list(self._before.values()))
 
     def run_gradients(self, latest: Latest | None = None) -> None:
         """Launch the gradients of all recorded calls, last first, from the present gradients of what they wrote.
@@ -306,9 +327,12 @@ class Tape:
         if isinstance(record.function, CheckpointedLoop):
             record.function.run_gradients(self._for_iteration, latest)
             return
-        for array, values in record.saved:
+        for array, values, part in record.saved:
             latest.keep(array)
-            write_back(array, values)
+            if part:
+                write_part(array, part, values)
+            else:
+                write_back(array, values)
         for region, seen in record.seen:
             check_unchanged(region, seen)
         if record.function.grad is not None:
@@ -330,7 +354,7 @@ class Tape:
         """Note the values of what the last call has written and its gradient needs, before anything else happens."""
         if self.validation and self.calls:
             record = self.calls[-1]
-            record.seen += [(region, copy_of(region.array)) for region in record.written]
+            record.seen += noted(record.written)
             record.written = []
 
 
@@ -365,14 +389,23 @@ def _placed_gradient(array: Any) -> Any:
     return found if found is not None and getattr(found, "is_placed", True) else None
 
 
+def noted(regions: Iterable[Region]) -> list[tuple[Region, Any]]:
+    """Return regions with their present values, as far as the arrays have such elements."""
+    parts = ((region, region.part) for region in regions)
+    return [(region, read_part(region.array, part)) for region, part in parts if part is not None]
+
+
 def check_unchanged(region: Region, values: Any) -> None:
     """Raise TaichiRuntimeError if an element that a gradient needs is not what its kernel read."""
-    now, then = np.asarray(copy_of(region.array)), np.asarray(values)
-    part = tuple(slice(None) if index is None else index for index in region.indices)
-    differs = np.argwhere(~((now[part] == then[part]) | ((now[part] != now[part]) & (then[part] != then[part]))))
+    part = region.part
+    assert part is not None
+    now, then = np.asarray(read_part(region.array, part)), np.asarray(values)
+    differs = np.argwhere(~((now == then) | ((now != now) & (then != then))))
     if differs.size:
         found = iter(differs[0])
-        index = [int(next(found, 0)) if fixed is None else fixed for fixed in region.indices]
+        offset = getattr(region.array, "offset", ()) or (0,) * len(region.indices)
+        pairs = zip(region.indices, offset, strict=True)
+        index = [int(next(found, 0)) + start if fixed is None else fixed for fixed, start in pairs]
         message = (
             f"`{region.name}[{', '.join(map(str, index))}]` was read here, and written from Python before its gradient"
         )

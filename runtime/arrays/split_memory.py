@@ -46,7 +46,7 @@ class SplitMemory:
             key = index[0] if len(index) == 1 else index  # scalars have a shorter path for one integer
             numbers = [part[key] for part in self.parts.values()]
             return np.array(numbers, self.element.element.numpy).reshape(self.element.shape)
-        item = self._new(())
+        item = self.new(())
         for step, part in self.parts.items():
             item[step] = part.read_item(index)
         return item
@@ -58,7 +58,7 @@ class SplitMemory:
 
     def read_all(self) -> Array:
         """Return all elements as a new array; a structured one for structs."""
-        values = self._new(self.shape)
+        values = self.new(self.shape)
         for step, part in self.parts.items():
             part_of(values, step)[...] = part.memory.read_all()
         return values
@@ -93,7 +93,8 @@ class SplitMemory:
         has_shared = any(getattr(getattr(part, "packing", None), "shared", ()) for _, part in parts)
         return parts * 2 if has_shared else parts
 
-    def _new(self, shape: tuple[int, ...]) -> Array:
+    def new(self, shape: tuple[int, ...]) -> Array:
+        """Return zeros, for elements of this shape."""
         if isinstance(self.element, Struct):
             return np.zeros(shape, self.element.numpy)
         assert isinstance(self.element, Tensor)

@@ -8,7 +8,6 @@ array (`accesses_of`); and launches that refuse to run without the values from b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -24,14 +23,15 @@ _KNOWN: WeakKeyDictionary[Instance, Any] = WeakKeyDictionary()
 _tapes = 0
 
 
-@contextmanager
-def values_are_restored() -> Iterator[None]:
-    """Let gradients run that need values from before a launch: the caller has restored them."""
-    global _tapes
-    _tapes += 1
-    try:
-        yield
-    finally:
+class values_are_restored:  # noqa: N801 - a context manager; a generator of `contextlib` takes 1 us more a launch
+    """Lets gradients run inside `with` that need values from before a launch: the caller has restored them."""
+
+    def __enter__(self) -> None:
+        global _tapes
+        _tapes += 1
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        global _tapes
         _tapes -= 1
 
 
@@ -44,9 +44,16 @@ def find_accesses(instance: Instance, specialization: Specialization) -> None:
 
 def accesses_of(instance: Instance, flat_arguments: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
     """Yield the accesses of a launch and its gradient, each with the array: a captured one, or an argument."""
+    for access, parameter, field in bindings_of(instance):
+        yield access, field if parameter is None else flat_arguments[parameter]
+
+
+def bindings_of(instance: Instance) -> Iterator[tuple[Any, int | None, Any]]:
+    """Yield the accesses of launches and their gradients, each with the parameter of the array, or a captured array."""
     known = _KNOWN[instance]
     for access in known.accesses:
-        yield access, _array_of(known, access.binding, flat_arguments)
+        parameter = known.parameters[access.binding]
+        yield access, parameter, known.fields[access.binding]() if parameter is None else None
 
 
 def flows_of(instance: Instance, flat_arguments: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:

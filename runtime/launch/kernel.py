@@ -170,8 +170,11 @@ class Kernel(KernelTools):
     def launcher(self, flat_arguments: Sequence[Any]) -> tuple[Instance, Launcher]:
         """Return the instance and the launcher for such arguments in the current session."""
         kernel = self.here()
-        kernel._find(flat_arguments)
-        return kernel._instances[kernel._slow_key(flat_arguments)]
+        found = kernel._instances.get(kernel._slow_key(flat_arguments))
+        if found is None:
+            kernel._find(flat_arguments)
+            found = kernel._instances[kernel._slow_key(flat_arguments)]
+        return found
 
     def instances(self) -> list[Instance]:
         """Return the instances compiled in the current session, in order."""

@@ -23,16 +23,17 @@ from .session import Session, reduced, report
 
 @contextmanager
 def resident_tools(folder: Path) -> Iterator[None]:
-    """Keep glslangValidator in memory, if that is possible: the workers find it on the PATH."""
+    """Keep gcc and glslangValidator in memory, if that is possible: the workers find them on the PATH."""
     sys.path.append(str(Path(__file__).parents[1] / "support"))
-    from resident_glslang import start
+    import resident_gcc
+    import resident_glslang
 
     (folder / "tools").mkdir()
-    stop = start(folder, folder / "tools")
+    stops = [tool.start(folder, folder / "tools") for tool in (resident_gcc, resident_glslang)]
     try:
         yield
     finally:
-        if stop is not None:
+        for stop in filter(None, stops):
             stop()
 
 

@@ -19,6 +19,7 @@ from ..ir.statements import (
     Const,
     GlobalStore,
     GlobalTemporary,
+    If,
     IfExp,
     LocalStore,
     MatrixElement,
@@ -38,6 +39,7 @@ from ..options import OwnPass
 from .analysis.call_effects import call_effects
 from .arithmetic.constant_divisors import constant_divisors
 from .arithmetic.constant_factors import constant_factors
+from .arithmetic.counted_choices import counted_choices
 from .arithmetic.inverse_roots import inverse_roots
 from .arithmetic.lean_products import lean_products
 from .arithmetic.literal_products import literal_products
@@ -69,6 +71,7 @@ from .context import Pass, PassContext, PassRun
 from .control.branch_depth import branch_depth
 from .control.empty_loops import empty_loops
 from .control.inline_calls import inline_calls
+from .control.insertion_sorts import insertion_sorts
 from .control.iteration_limit import iteration_limit
 from .control.lane_loops import lane_loops
 from .control.lane_whiles import lane_whiles
@@ -83,6 +86,7 @@ from .control.trap_nan import trap_nan
 from .derivatives.forward_mode import forward_mode
 from .derivatives.reverse_mode import reverse_mode
 from .drivers.added_shifts import added_shifts
+from .drivers.bit_terms import bit_terms
 from .drivers.conditional_loads import conditional_loads
 from .drivers.eager_conditions import eager_conditions
 from .drivers.early_terms import early_terms
@@ -256,6 +260,9 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     added_shifts: ("sar", "shr"),
     early_selections: (IfExp,),
     rejoined_threads: (Break,),
+    bit_terms: (While,),
+    counted_choices: (If,),
+    insertion_sorts: (While,),
     early_terms: ("ne", "eq"),
     settled_extremes: (AtomicOp,),
 }
@@ -373,6 +380,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         vector_lanes,  # after all passes that change what a loop does, and before `wrapping`: it knows sums
         lane_loops,  # after `vector_lanes`, for the loops that it leaves
         lane_whiles,  # after `vector_lanes`, likewise
+        insertion_sorts,  # after `vector_lanes`, likewise
+        counted_choices,  # after `vector_lanes`, whose loops have branches; before `wrapping`: it knows sums
         short_vectors,  # after both, whose loops load neighbours
         short_extremes,  # after these, which leave loops with branches: it only makes such a loop faster
         masked_terms,  # after `short_vectors`, which counts the operations of these loops
@@ -402,6 +411,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         conditional_loads,  # after `static_rows`, whose loops it keeps as they are; before `unroll_loops`, likewise
         unroll_loops,  # after all passes that change addresses
         register_arrays,  # likewise
+        bit_terms,  # after `register_arrays`: what it adds stays in memory
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
         whole_atomics,  # likewise
         loads_in_flight,  # after all passes that change what an iteration loads

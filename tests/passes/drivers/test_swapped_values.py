@@ -73,7 +73,7 @@ def test_results_are_those_of_the_interpreter(kernel):
 
 def test_both_are_selected():
     source = network.source(*start())
-    assert SWAPPED in source and "a.e[q] = is_greater ? old_a_1 : old_a;" in source and "if (" not in source
+    assert SWAPPED in source and "a[q] = is_greater ? old_a_1 : old_a;" in source and "if (" not in source
 
 
 def test_elements_at_other_places_stay():

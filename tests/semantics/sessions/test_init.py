@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
+from shadesmith.runtime import loading
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +44,18 @@ def test_a_later_start_does_not_count_frozen_objects(target: str, monkeypatch: p
     monkeypatch.setattr(gc, "get_freeze_count", lambda: counted.append(1) or 0)
     ti.init(arch=arch(), log_level=ti.ERROR)
     assert counted == []
+
+
+def test_frozen_objects_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test run with 2,000,000 of them counted them again for each large kernel, 10 ms each time."""
+    counted, frozen = [], []
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: counted.append(1) or 5)
+    monkeypatch.setattr(gc, "freeze", lambda: frozen.append(1))
+    monkeypatch.setattr(loading, "_has_frozen", False)
+    for _ in range(3):
+        with loading.without_collections():
+            kept = [[] for _ in range(2 * loading.MANY_OBJECTS)]
+    assert (len(kept), len(counted), len(frozen)) == (2 * loading.MANY_OBJECTS, 1, 0)
 
 
 def test_a_field_of_an_ended_session_is_refused() -> None:

@@ -29,11 +29,9 @@ from ...ir.statements import (
     AtomicOp,
     Break,
     Cast,
-    Const,
     Continue,
     GlobalLoad,
     GlobalPtr,
-    GlobalStore,
     GlobalTemporary,
     If,
     IfExp,
@@ -41,8 +39,6 @@ from ...ir.statements import (
     ListInit,
     ListItem,
     LocalLoad,
-    LocalStore,
-    LoopIndex,
     MatrixElement,
     MatrixInit,
     MatrixPtr,
@@ -63,13 +59,14 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Reduction, Task
 from ...ir.textures import ImageLoad, ImageStore, Texture, TextureFetch, TextureSample, TextureStatement
 from ...ir.threads import SUBGROUP_SIZE, Barrier, ThreadIndex, neutral
-from ...ir.types import Scalar, Struct, Tensor, Type, element_of, i64
+from ...ir.types import Scalar, Struct, Tensor, Type, element_of
 from ...nesting import deep_recursion
 from ...options import MAX_ITERATIONS
 from ..module.random_stream import RandomStream, task_seed
 from ..module.record_sites import describe_site
 from ..module.records import Iteration, failure, notice, text_writer
 from .lockstep import Blocks, IterationAborted, iteration_of
+from .prepared import Evaluate, prepare, to_type
 from .sparse import Cells, PresentCell, cell_table
 from .texels import TexelArray
 
@@ -140,6 +137,7 @@ class _Machine:
     shared: the arrays of the current block.
     position: of the thread in its block, and in the loop.
     components: index components of arrays in trees.
+    prepared: the statements of each block that ran, with the functions that evaluate them.
     values: of statements already run by the current thread.
     """
 
@@ -152,20 +150,20 @@ class _Machine:
         self.position: tuple[int, int] = (0, 0)
         self.components: dict[Array, tuple[IndexComponent, ...]] = {}
         self.parameters: dict[Parameter, Any] = {
-            parameter: _to_type(value, parameter.type)
+            parameter: to_type(value, parameter.type)
             for parameter, value in zip(kernel.parameters, parameters, strict=True)
         }
         self.temporaries: dict[Temporary, np.ndarray[Any, Any]] = {t: _zeros(t.type) for t in kernel.temporaries}
+        self.prepared: dict[Block, list[tuple[Statement, Evaluate | None]]] = {}
         self.values: dict[Statement, Any] = {}
         self.indices: dict[Any, tuple[int, ...]] = {}
         self.results: list[Any] = []
         self.failures: list[tuple[Record, list[Any], Iteration | None, list[Call]]] = []
-        self.iteration: Iteration | None = None
+        self.iteration: tuple[RangeFor, int, tuple[int, ...]] | None = None
         self.notices: dict[Notice, int] = {}
         self.writers: dict[Print, Callable[[Sequence[Any]], str]] = {}
         self.random = RandomStream(0, 0)
         self.table: dict[type, Callable[[Any], Any]] = {
-            Const: lambda s: s.type.numpy.type(s.value),
             Operation: self._operation,
             Cast: self._cast,
             MatrixInit: self._matrix_init,
@@ -175,7 +173,6 @@ class _Machine:
             StructElement: lambda s: _copied(self.values[s.value][s.member]),
             IfExp: self._if_exp,
             Rand: lambda s: s.type.numpy.type(self.random.draw(s.type)),
-            LoopIndex: lambda s: (np.int64 if s.type == i64 else np.int32)(self.indices[s.loop][s.axis]),
             ArgLoad: lambda s: self.parameters[s.parameter],
             ArrayShape: self._shape,
             TextureSample: lambda s: self._texture(s).sample(self._coordinates(s.coordinate), s.texture.element),
@@ -189,8 +186,6 @@ class _Machine:
             StructPtr: self._struct_ptr,
             LocalLoad: lambda s: _load(self.values[s.pointer]),
             GlobalLoad: lambda s: _load(self.values[s.pointer]),
-            LocalStore: lambda s: _store(self.values[s.pointer], self.values[s.value]),
-            GlobalStore: lambda s: _store(self.values[s.pointer], self.values[s.value]),
             AtomicOp: self._atomic,
             Reference: lambda s: self.parameters[s.parameter],
             Call: self._call,
@@ -235,7 +230,7 @@ class _Machine:
             self.position = (linear, linear)
             self.indices[loop] = index
             self.random = RandomStream(seed, linear)
-            self.iteration = iteration_of(loop, linear, index)
+            self.iteration = loop, linear, index
             self._run_iteration(task.body)
 
     def _run_iteration(self, body: Block) -> None:
@@ -246,10 +241,13 @@ class _Machine:
 
     def run_block(self, block: Block) -> type | None:
         """Run statements in order; return the class of the statement that ended the block early, if one did."""
-        for statement in block.statements:
-            evaluate = self.table.get(type(statement))
+        values = self.values
+        prepared = self.prepared.get(block)
+        if prepared is None:
+            prepared = self.prepared[block] = [(s, prepare(self, s)) for s in block.statements]
+        for statement, evaluate in prepared:
             if evaluate is not None:
-                self.values[statement] = evaluate(statement)
+                values[statement] = evaluate()
                 continue
             ended = self._control(statement)
             if ended is not None:
@@ -319,7 +317,7 @@ class _Machine:
             flat = [operation.meaning(*(part.dtype.type(value) for part, value in zip(elements, values, strict=True)))
                     for values in zip(*(part.flat for part in elements), strict=True)]  # fmt: skip
             return np.array(flat, element_of(statement.type).numpy).reshape(statement.type.shape)
-        return _to_type(operation.meaning(*operands), statement.type)
+        return to_type(operation.meaning(*operands), statement.type)
 
     def _cast(self, statement: Cast) -> Any:
         assert statement.type is not None
@@ -473,7 +471,8 @@ class _Machine:
                 self._fail(check)
 
     def _fail(self, statement: Record) -> None:
-        self.failures.append((statement, self._numbers(statement), self.iteration, []))
+        iteration = None if self.iteration is None else iteration_of(*self.iteration)
+        self.failures.append((statement, self._numbers(statement), iteration, []))
         raise IterationAborted
 
     def _numbers(self, statement: Record) -> list[Any]:
@@ -495,21 +494,11 @@ def _zeros(type: Type | None) -> np.ndarray[Any, Any]:
     return np.zeros(type.shape if isinstance(type, Tensor) else (), element_of(type).numpy)
 
 
-def _to_type(value: Any, type: Type) -> Any:
-    """Return `value` as a NumPy scalar or array of `type`; integers wrap."""
-    if isinstance(type, Tensor):
-        return np.array(value, type.element.numpy).reshape(type.shape)
-    if isinstance(value, np.generic) and value.dtype == type.numpy:
-        return value
-    assert isinstance(type, Scalar), "structs are built from members"
-    return type.numpy.type(type(value) if type.kind in ("int", "uint") else value)
-
-
 def _cast_scalar(value: Any, type: Scalar) -> Any:
     if type.kind == "bool":
         return np.bool_(value != 0)
     if type.is_float or isinstance(value, (np.integer, np.bool_)):
-        return _to_type(value, type) if type.is_float else type.numpy.type(type(int(value)))
+        return to_type(value, type) if type.is_float else type.numpy.type(type(int(value)))
     if not np.isfinite(value):
         return type.numpy.type(0)
     return type.numpy.type(type(int(value)))

@@ -43,8 +43,7 @@ class Machine(Protocol):
     random: RandomStream
     shared: dict[Array, np.ndarray[Any, Any]]
     position: tuple[int, int]
-    iteration: Iteration | None
-    table: dict[type, Any]
+    iteration: tuple[RangeFor, int, tuple[int, ...]] | None
 
     def run_block(self, block: Block) -> type | None:
         """Run statements in order."""
@@ -71,7 +70,7 @@ class _Thread:
     random: RandomStream
     steps: Steps
     linear: int
-    iteration: Iteration
+    iteration: tuple[RangeFor, int, tuple[int, ...]]
     path: list[int]
     waits_at: Statement | None = None
     answer: Any = None
@@ -83,11 +82,13 @@ class Blocks:
     """Runs tasks whose threads synchronize.
 
     waiting: statements that wait, or contain one that does. order: the position of each statement in the task.
+    parts: of blocks that contain such statements, those and the runs of others between them.
     """
 
     machine: Machine
     waiting: set[Statement] = field(default_factory=set)
     order: dict[Statement, int] = field(default_factory=dict)
+    parts: dict[Block, list[Statement | Block]] = field(default_factory=dict)
 
     def run(self, task: Task, seed: int, iterations: list[tuple[int, ...]]) -> None:
         """Run one task. iterations: the index of each iteration of its loop."""
@@ -108,11 +109,10 @@ class Blocks:
         indices = {**machine.indices, task.loop: index}
         random = RandomStream(seed, linear)
         assert task.loop is not None
-        iteration = iteration_of(task.loop, linear, index)
+        iteration = task.loop, linear, index
         path: list[int] = []
-        return _Thread(
-            number, dict(machine.values), indices, random, self.steps(task.body, path), linear, iteration, path
-        )
+        steps = self.steps(task.body, path)
+        return _Thread(number, dict(machine.values), indices, random, steps, linear, iteration, path)
 
     def run_threads(self, threads: list[_Thread]) -> None:
         """Run all threads of a block to their ends."""
@@ -183,17 +183,31 @@ class Blocks:
     def steps(self, block: Block, path: list[int]) -> Steps:
         """Run a block that may have to wait, as the interpreter runs blocks that do not."""
         machine = self.machine
-        for statement in block.statements:
-            if statement not in self.waiting:
-                ended = machine.run_block(Block([statement]))
-            elif isinstance(statement, (Barrier, Collective)):
-                yield statement
+        if block not in self.parts:
+            self.parts[block] = self.parts_of(block)
+        for part in self.parts[block]:
+            if isinstance(part, Block):
+                ended = machine.run_block(part)
+            elif isinstance(part, (Barrier, Collective)):
+                yield part
                 continue
             else:
-                ended = yield from self.control_flow(statement, path)
+                ended = yield from self.control_flow(part, path)
             if ended is not None:
                 return ended
         return None
+
+    def parts_of(self, block: Block) -> list[Statement | Block]:
+        """Return the statements of a block that wait, and blocks of the others between them."""
+        parts: list[Statement | Block] = []
+        for statement in block.statements:
+            if statement in self.waiting:
+                parts.append(statement)
+            elif parts and isinstance(parts[-1], Block):
+                parts[-1].statements.append(statement)
+            else:
+                parts.append(Block([statement]))
+        return parts
 
     def control_flow(self, statement: Statement, path: list[int]) -> Steps:
         """Run an `if` or a loop that contains a statement that waits."""

@@ -9,18 +9,22 @@ from __future__ import annotations
 from typing import Any
 
 from ...ir.nodes import Statement
-from ...ir.statements import Alloca, Const, GlobalPtr, LocalLoad, LocalStore, Operation
+from ...ir.statements import Alloca, Const, GlobalPtr, LocalLoad, LocalStore, MatrixInit, Operation
 from ...ir.types import Tensor, Type, i64
 from ..languages.common.tensors import pointed_element
+from .repetition import is_zero
 
 SUMS = ("add", "wrapping_add")
 
 
-def declared_array(e: Any, variable: Statement, name: str) -> str:
-    """Return the declaration of an array of zeros."""
+def declared_array(e: Any, variable: Statement, name: str, start: Statement | None = None) -> str:
+    """Return the declaration of an array. start: the vector of its first numbers, None if these are zeros."""
     assert isinstance(variable.type, Tensor)
     extents = "".join(f"[{extent}]" for extent in variable.type.shape)
-    return f"{e.name_of_type(variable.type.element)} {name}{extents} = {{{e.language.zero_values or ''}}};"
+    numbers = e.language.zero_values or ""
+    if isinstance(start, MatrixInit) and not is_zero(start):
+        numbers = ", ".join(e.of(element).source for element in start.elements)
+    return f"{e.name_of_type(variable.type.element)} {name}{extents} = {{{numbers}}};"
 
 
 def declared_pointer(e: Any, store: LocalStore, name: str) -> str:

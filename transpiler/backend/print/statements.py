@@ -398,7 +398,7 @@ def _local_store(p: Statements, store: LocalStore) -> None:
         name = p.name(store.pointer)
         if store.pointer in p.e.local_arrays:
             p.e.rendered[store.pointer] = Rendered(name)
-            p.emit(declared_array(p.e, store.pointer, name), store.location)
+            p.emit(declared_array(p.e, store.pointer, name, store.value), store.location)
             return
         if store.pointer in p.e.element_pointers:
             p.emit(declared_pointer(p.e, store, name), store.location)

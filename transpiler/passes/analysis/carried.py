@@ -12,11 +12,13 @@ from collections.abc import Iterator
 
 from ...ir.nodes import Block, Statement, blocks, operands, walk
 from ...ir.statements import (
+    Alloca,
     GlobalStore,
     LocalLoad,
     LocalStore,
     MatrixElement,
     MatrixInit,
+    Operation,
     RangeFor,
     base_pointer,
 )
@@ -73,3 +75,12 @@ def _dependent(block: Block, reached: set[Statement], is_chosen: bool) -> Iterat
                 yield base_pointer(statement.pointer)
         for inner in blocks(statement):
             yield from _dependent(inner, reached, uses)
+
+
+def carries_values(loop: Statement) -> bool:
+    """Return whether iterations of a loop need what earlier ones have stored, other than sums."""
+    statements = [s for body in blocks(loop) for s in walk(body)]
+    own = {s for s in statements if isinstance(s, Alloca)}
+    loaded = {base_pointer(s.pointer) for s in statements if isinstance(s, LocalLoad)} - own
+    stores = [s for s in statements if isinstance(s, LocalStore) and base_pointer(s.pointer) in loaded]
+    return any(not isinstance(s.value, Operation) or s.value.op not in ("add", "sub") for s in stores)

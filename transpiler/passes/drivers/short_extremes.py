@@ -41,6 +41,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...ir.types import f32, f64, i32
+from ..analysis.carried import carries_values
 from ..analysis.queries import computed_from, trip_count
 from ..context import PassContext
 
@@ -57,7 +58,7 @@ def short_extremes(kernel: Kernel, context: PassContext) -> bool:
     changed = False
     for root in kernel.roots():
         for around in [s for s in walk(root) if s.BLOCKS and repeats(s) and not _is_short(s)]:
-            if not _carries(around):
+            if not carries_values(around):
                 continue
             for loop in [s for body in blocks(around) for s in walk(body) if _is_short(s)]:
                 for block in [b for body in blocks(loop) for b in walk_blocks(body)]:
@@ -114,15 +115,6 @@ def _is_short(statement: Statement) -> bool:
     if not isinstance(statement, RangeFor) or (trip_count(statement) or MOST) >= MOST:
         return False
     return not any(repeats(s) for s in walk(statement.body) if s.BLOCKS)
-
-
-def _carries(loop: Statement) -> bool:
-    """Return whether iterations of a loop need what earlier ones have stored, other than sums."""
-    statements = [s for body in blocks(loop) for s in walk(body)]
-    own = {s for s in statements if isinstance(s, Alloca)}
-    loaded = {base_pointer(s.pointer) for s in statements if isinstance(s, LocalLoad)} - own
-    stores = [s for s in statements if isinstance(s, LocalStore) and base_pointer(s.pointer) in loaded]
-    return any(not isinstance(s.value, Operation) or s.value.op not in ("add", "sub") for s in stores)
 
 
 def _replace(block: Block, branch: If) -> bool:

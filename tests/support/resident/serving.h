@@ -1,12 +1,8 @@
-// A glslangValidator that stays: LD_PRELOAD puts this library into the real tool.
-//
-// Before it reads a shader, glslang parses the declarations of all built-in functions, which takes 100 ms; the shader
-// itself takes 3 ms. So the tool first compiles a small shader, which fills its tables. Where it would write the result
-// (a file named WARM_UP), it waits on a socket instead. For each request it forks, and the child calls `main` again with
-// the arguments, the working folder and the standard streams of the client (client.c): the tool is the same program, and
-// the module that it writes is the same, byte for byte.
+// A tool that stays: it waits on a socket where it would go on, forks for each request, and the child goes on.
+// The client (asking.h) sends its folder, its arguments and three streams, and gets the child's status.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WARM_UP "resident-warm-up"
 enum { MOST_JOBS = 64, MOST_ARGUMENTS = 255, MOST_BYTES = 65536, BAD_REQUEST = 250 };
 
 struct job {
@@ -26,13 +21,12 @@ struct job {
     int client;
 };
 
-static int (*tool_main)(int, char **, char **);
 static int is_serving;
 static struct job jobs[MOST_JOBS];
 static int job_count;
 
-// In the child: take the request (folder, arguments, three descriptors), and be the tool.
-static void compile(int client, int listener) {
+// In the child: take the folder, the arguments and the streams of the client; returns the number of arguments.
+static int take_request(int client, char *arguments[MOST_ARGUMENTS + 1]) {
     static char data[MOST_BYTES];
     int streams[3];
     union {
@@ -47,10 +41,15 @@ static void compile(int client, int listener) {
     if (head == NULL || head->cmsg_len != CMSG_LEN(sizeof streams)) _exit(BAD_REQUEST);
     memcpy(streams, CMSG_DATA(head), sizeof streams);
     close(client);
-    close(listener);
-    for (int i = 0; i < 3; i++) dup2(streams[i], i);
-    for (int i = 0; i < 3; i++) close(streams[i]);
-    char *arguments[MOST_ARGUMENTS + 1];
+    for (int i = 0; i < 3; i++) { // 0 to 2 may be free in a tool, and so be among the numbers that streams come with
+        int stream = fcntl(streams[i], F_DUPFD_CLOEXEC, 3);
+        close(streams[i]);
+        streams[i] = stream;
+    }
+    for (int i = 0; i < 3; i++) {
+        dup2(streams[i], i);
+        close(streams[i]);
+    }
     int count = 0;
     for (char *at = data + strlen(data) + 1; at < data + size && count < MOST_ARGUMENTS; at += strlen(at) + 1)
         arguments[count++] = at;
@@ -59,7 +58,7 @@ static void compile(int client, int listener) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    exit(tool_main(count, arguments, environ));
+    return count;
 }
 
 // A child has ended: its client gets the status, as `waitpid` gives it.
@@ -77,19 +76,10 @@ static void report_ended(void) {
     }
 }
 
-static void accept_request(int listener) {
-    int client = accept(listener, NULL, NULL);
-    if (client < 0) return;
-    pid_t pid = fork();
-    if (pid == 0) compile(client, listener);
-    if (pid < 0) close(client);
-    else jobs[job_count++] = (struct job){pid, client};
-}
-
-// Serve until whoever started the tool closes its standard input. A client that has gone takes its job with it.
-static void serve(const char *path) {
+// Serve until whoever started the tool closes the other end of `stop`. A client that has gone takes its job with it.
+// Returns in the children only: the number of arguments.
+static int serve(const char *path, int stop, char *arguments[MOST_ARGUMENTS + 1]) {
     is_serving = 1;
-    fflush(NULL); // what the warm-up has printed is not for clients
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     strncpy(address.sun_path, path, sizeof address.sun_path - 1);
     int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -100,7 +90,7 @@ static void serve(const char *path) {
     sigprocmask(SIG_BLOCK, &ends, NULL);
     int signals = signalfd(-1, &ends, SFD_CLOEXEC);
     for (;;) {
-        struct pollfd all[MOST_JOBS + 3] = {{0, POLLIN}, {signals, POLLIN}, {listener, POLLIN}};
+        struct pollfd all[MOST_JOBS + 3] = {{stop, POLLIN}, {signals, POLLIN}, {listener, POLLIN}};
         if (job_count == MOST_JOBS) all[2].events = 0;
         for (int i = 0; i < job_count; i++) all[3 + i].fd = jobs[i].client;
         if (poll(all, 3 + job_count, -1) < 0) continue;
@@ -112,24 +102,16 @@ static void serve(const char *path) {
             (void)!read(signals, &ended, sizeof ended);
             report_ended();
         }
-        if (all[2].revents) accept_request(listener);
+        int client = all[2].revents ? accept(listener, NULL, NULL) : -1;
+        if (client < 0) continue;
+        pid_t pid = fork();
+        if (pid == 0) {
+            close(listener);
+            close(signals);
+            for (int i = 0; i < job_count; i++) close(jobs[i].client);
+            return take_request(client, arguments);
+        }
+        if (pid < 0) close(client);
+        else jobs[job_count++] = (struct job){pid, client};
     }
-}
-
-// How std::ofstream opens files: the first shader is compiled, and the tables are there.
-FILE *fopen64(const char *name, const char *mode) {
-    FILE *(*real)(const char *, const char *) = dlsym(RTLD_NEXT, "fopen64");
-    const char *path = getenv("RESIDENT_SOCKET");
-    if (!is_serving && path != NULL && strstr(name, WARM_UP) != NULL) serve(path);
-    return real(name, mode);
-}
-
-int __libc_start_main(
-    int (*program)(int, char **, char **), int argc, char **argv, void (*init)(void), void (*fini)(void),
-    void (*rtld_fini)(void), void *stack_end) {
-    int (*real)(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void), void *) =
-        dlsym(RTLD_NEXT, "__libc_start_main");
-    tool_main = program;
-    unsetenv("LD_PRELOAD");
-    return real(program, argc, argv, init, fini, rtld_fini, stack_end);
 }
