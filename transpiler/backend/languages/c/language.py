@@ -61,6 +61,7 @@ C = Language(
     warns_of_unused=True,
     unroll="#pragma GCC unroll {count}\n",
     unroll_some="#pragma GCC unroll {count}\n",
+    unrolled=16,
     nested_loops=True,
     shared_start=" = {0}",
     thread_numbers=collectives.THREAD_NUMBERS,

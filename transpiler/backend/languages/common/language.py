@@ -141,6 +141,7 @@ class Language:
     unroll: before the head of a loop that the compiler shall unroll; {count} is its trip count.
     unroll_some: the same of one of which it shall unroll {count} iterations; "" if there is no way to say so.
     unroll_helpers: keys of what these need.
+    unrolled: iterations up to which the compiler unrolls loops before it looks for vectors; 0 without such a limit.
     nested_loops: a parallel loop is emitted as loops that count in int; else as one thread per iteration, unsigned.
     shared_qualifier, shared_start: before and after the declaration of an array shared by a block.
     thread_numbers: by kind of `ThreadIndex`; {0} is the number of the thread in the loop.
@@ -235,6 +236,7 @@ class Language:
     unroll: str = "#pragma unroll\n"
     unroll_some: str = "#pragma unroll {count}\n"
     unroll_helpers: tuple[str, ...] = ()
+    unrolled: int = 0
     nested_loops: bool = False
     shared_qualifier: str = ""
     shared_start: str = ""
