@@ -36,6 +36,7 @@ C = Language(
     operation=operations.operation,
     cast=tables.cast,
     bit_cast=tables.bit_cast,
+    lane_cast=operations.lane_cast,
     coarse=never,
     converts_by_constructor=False,
     converts_to_parameter=True,

@@ -80,6 +80,8 @@ class Language:
     types: names of scalar types, by IR type.
     declared_types: IR types whose name a helper library declares.
     operation, cast, bit_cast: return the syntax of operations on scalars and of conversions.
+    lane_cast: returns the syntax of a conversion from or to f16 of which the compiler makes vectors, as it does not of
+        `cast`; the operand is an element of an array, or a value that is stored there.
     coarse: whether an operation is less exact than fast_math=False requires; `operation` then takes `EXACT + op`.
     converts_by_constructor: `int(x)`, else `(int)x`.
     converts_to_parameter: an argument is converted implicitly to the type of its parameter.
@@ -177,6 +179,7 @@ class Language:
     operation: Callable[[str, Scalar], Syntax]
     cast: Callable[[Scalar, Scalar], Syntax]
     bit_cast: Callable[[Scalar, Scalar], Syntax]
+    lane_cast: Callable[[Scalar, Scalar], Syntax] | None = None
     coarse: Callable[[str, Scalar], bool]
     converts_by_constructor: bool = True
     converts_to_parameter: bool = False
