@@ -92,6 +92,7 @@ from .drivers.eager_conditions import eager_conditions
 from .drivers.early_terms import early_terms
 from .drivers.exact_ends import exact_ends
 from .drivers.extremes import extremes
+from .drivers.lane_halves import lane_halves
 from .drivers.lane_terms import lane_terms
 from .drivers.lowest_bits import lowest_bits
 from .drivers.minima import minima
@@ -408,6 +409,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         exact_ends,  # after all passes that change loops
         truth_indices,  # after all passes that change addresses
         static_rows,  # likewise; before `unroll_loops`, which would give such loops another hint
+        lane_halves,  # after `static_rows`, whose loops stay loops, and all passes that add or change conversions
         conditional_loads,  # after `static_rows`, whose loops it keeps as they are; before `unroll_loops`, likewise
         unroll_loops,  # after all passes that change addresses
         register_arrays,  # likewise

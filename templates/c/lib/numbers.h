@@ -187,4 +187,33 @@ static inline _Float16 u16_bits_to_f16(uint16_t x) {
     return both.number;
 }
 
+// A half in memory as a float: gcc 12 for x86 makes vectors of integers, but not of conversions.
+static inline float f32_from_f16(const _Float16 *x) {
+#if defined(__x86_64__) && !defined(__clang__)
+    unsigned bits = *(const uint16_t *)x, sign = (bits & 0x8000u) << 16;
+    unsigned size = (bits & 0x7fffu) << 13;  // a float's but for the bias of the exponent
+    float normal = u32_bits_to_f32(size + 0x38000000u);
+    float subnormal = u32_bits_to_f32(size + 0x38800000u) - 0x1p-14f;
+    float number = size < 0x00800000u ? subnormal : normal;
+    unsigned quiet = size > 0x0f800000u ? 0x7fc00000u : 0x7f800000u;  // NaN or infinity
+    return u32_bits_to_f32((size < 0x0f800000u ? f32_bits_to_u32(number) : size | quiet) | sign);
+#else
+    return *x;
+#endif
+}
+
+// The nearest half to a float, of two the even one, by integers likewise.
+static inline _Float16 f16_from_f32(float x) {
+#if defined(__x86_64__) && !defined(__clang__)
+    unsigned bits = f32_bits_to_u32(x), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
+    unsigned normal = (size - 0x38000000u + 0x0fffu + (size >> 13 & 1)) >> 13;
+    unsigned subnormal = f32_bits_to_u32(u32_bits_to_f32(size) + 0.5f) - 0x3f000000u;
+    unsigned half = size < 0x38800000u ? subnormal : normal;
+    unsigned quiet = size > 0x7f800000u ? 0x7e00u | (size >> 13 & 0x3ffu) : 0x7c00u;
+    return u16_bits_to_f16((uint16_t)((size < 0x47800000u ? half : quiet) | sign));
+#else
+    return (_Float16)x;
+#endif
+}
+
 #include "../../c_family/lib/numbers.h"

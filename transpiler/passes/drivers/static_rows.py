@@ -88,16 +88,16 @@ def _is_row(loop: RangeFor, around: RangeFor | While, is_long: bool, context: Pa
     if (trip_count(loop) or 0) <= (FEWEST - 1 if is_long else UNROLLED):
         return False
     statements = list(walk(loop.body))
-    if not all(_is_plain(statement) for statement in statements):
+    if not all(is_plain(statement) for statement in statements):
         return False
     varying = {s for s in statements if any(is_index_of(value, loop) for value in computed_from(s))}
     loads = [s for s in statements if isinstance(s, GlobalLoad) and s.pointer in varying]
     if not loads or not all(_is_element(load.pointer, loop, varying) for load in loads):
         return False
     elements = [s for s in statements if isinstance(s, MatrixElement) and s in varying]
-    if not all(_is_along(s.indices, loop, varying) for s in elements):
+    if not all(is_along(s.indices, loop, varying) for s in elements):
         return False
-    if not all(_is_combined(s, statements, loop, varying, context) for s in statements if isinstance(s, LocalStore)):
+    if not all(is_combined(s, statements, loop, varying, context) for s in statements if isinstance(s, LocalStore)):
         return False
     places = [s for s in statements if isinstance(s, MatrixPtr) and s in varying]
     if not all(_is_element(place, loop, varying) for place in places):
@@ -105,7 +105,7 @@ def _is_row(loop: RangeFor, around: RangeFor | While, is_long: bool, context: Pa
     return any(_is_apart(load.pointer, around) for load in loads)
 
 
-def _is_plain(statement: Statement) -> bool:
+def is_plain(statement: Statement) -> bool:
     """Return whether a statement is one of numbers that processors have for vectors."""
     if isinstance(statement, (GlobalPtr, MatrixPtr)):
         base = base_pointer(statement)
@@ -122,11 +122,12 @@ def _is_plain(statement: Statement) -> bool:
 def _is_element(pointer: Statement, loop: RangeFor, varying: set[Statement]) -> bool:
     """Return whether neighbouring iterations access neighbouring elements."""
     if isinstance(pointer, MatrixPtr):
-        return pointer.origin not in varying and _is_along(pointer.indices, loop, varying)
-    return isinstance(pointer, GlobalPtr) and _is_along(pointer.indices, loop, varying)
+        return pointer.origin not in varying and is_along(pointer.indices, loop, varying)
+    return isinstance(pointer, GlobalPtr) and is_along(pointer.indices, loop, varying)
 
 
-def _is_along(indices: list[Statement], loop: RangeFor, varying: set[Statement]) -> bool:
+def is_along(indices: list[Statement], loop: RangeFor, varying: set[Statement]) -> bool:
+    """Return whether the last index alone is one of a loop, or one of it and what does not vary in it."""
     *outer, last = indices
     if any(index in varying for index in outer):
         return False
@@ -137,7 +138,7 @@ def _is_along(indices: list[Statement], loop: RangeFor, varying: set[Statement])
     return is_index_of(last, loop)
 
 
-def _is_combined(
+def is_combined(
     store: LocalStore, statements: list[Statement], loop: RangeFor, varying: set[Statement], context: PassContext
 ) -> bool:
     """Return whether iterations store in places of their own, or in a sum that may be one of several sums."""

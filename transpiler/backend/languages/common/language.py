@@ -80,6 +80,8 @@ class Language:
     types: names of scalar types, by IR type.
     declared_types: IR types whose name a helper library declares.
     operation, cast, bit_cast: return the syntax of operations on scalars and of conversions.
+    lane_cast: returns the syntax of a conversion from or to f16 of which the compiler makes vectors, as it does not of
+        `cast`; the operand is an element of an array, or a value that is stored there.
     coarse: whether an operation is less exact than fast_math=False requires; `operation` then takes `EXACT + op`.
     converts_by_constructor: `int(x)`, else `(int)x`.
     converts_to_parameter: an argument is converted implicitly to the type of its parameter.
@@ -141,6 +143,7 @@ class Language:
     unroll: before the head of a loop that the compiler shall unroll; {count} is its trip count.
     unroll_some: the same of one of which it shall unroll {count} iterations; "" if there is no way to say so.
     unroll_helpers: keys of what these need.
+    unrolled: iterations up to which the compiler unrolls loops before it looks for vectors; 0 without such a limit.
     nested_loops: a parallel loop is emitted as loops that count in int; else as one thread per iteration, unsigned.
     shared_qualifier, shared_start: before and after the declaration of an array shared by a block.
     thread_numbers: by kind of `ThreadIndex`; {0} is the number of the thread in the loop.
@@ -176,6 +179,7 @@ class Language:
     operation: Callable[[str, Scalar], Syntax]
     cast: Callable[[Scalar, Scalar], Syntax]
     bit_cast: Callable[[Scalar, Scalar], Syntax]
+    lane_cast: Callable[[Scalar, Scalar], Syntax] | None = None
     coarse: Callable[[str, Scalar], bool]
     converts_by_constructor: bool = True
     converts_to_parameter: bool = False
@@ -235,6 +239,7 @@ class Language:
     unroll: str = "#pragma unroll\n"
     unroll_some: str = "#pragma unroll {count}\n"
     unroll_helpers: tuple[str, ...] = ()
+    unrolled: int = 0
     nested_loops: bool = False
     shared_qualifier: str = ""
     shared_start: str = ""

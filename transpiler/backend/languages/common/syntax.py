@@ -197,6 +197,8 @@ SAME_ON_BOOLEANS = {
 def cast_syntax(language: Language, cast: Cast) -> Syntax:
     """Return the syntax of a conversion, or with `bits` of a bit cast."""
     assert cast.value.type is not None and cast.type is not None
+    if cast.in_lanes and language.lane_cast is not None:
+        return _with_called(language, language.lane_cast(_scalar(cast.value.type), _scalar(cast.type)))
     return _cast(language, cast.value.type, cast.type, cast.bits)
 
 
