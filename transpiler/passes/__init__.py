@@ -37,6 +37,7 @@ from ..ir.verify import Stage, verify
 from ..nesting import deep_recursion
 from ..options import OwnPass
 from .analysis.call_effects import call_effects
+from .arithmetic.bit_terms import bit_terms
 from .arithmetic.constant_divisors import constant_divisors
 from .arithmetic.constant_factors import constant_factors
 from .arithmetic.counted_choices import counted_choices
@@ -86,7 +87,6 @@ from .control.trap_nan import trap_nan
 from .derivatives.forward_mode import forward_mode
 from .derivatives.reverse_mode import reverse_mode
 from .drivers.added_shifts import added_shifts
-from .drivers.bit_terms import bit_terms
 from .drivers.conditional_loads import conditional_loads
 from .drivers.eager_conditions import eager_conditions
 from .drivers.early_terms import early_terms
