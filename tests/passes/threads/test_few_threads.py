@@ -41,6 +41,57 @@ def test_results_stay(target: str, n: int) -> None:
     assert np.array_equal(y.to_numpy(), at)
 
 
+def summed(n: int, length: int = 24):
+    x, y, total, most = ti.field(ti.i32, (length, n)), ti.field(ti.i32, n), ti.field(ti.i32, ()), ti.field(ti.i32, ())
+    x.from_numpy((np.arange(length * n, dtype=np.int32).reshape(length, n) * 7) % 11 - 5)
+
+    @ti.kernel
+    def walk() -> ti.i32:
+        returned = 0
+        total[None] = 0
+        most[None] = -1000
+        for i in range(n):
+            at = 3
+            for k in range(length):
+                at = ti.max(at + x[k, i], -20) % 17
+            y[i] = at
+            total[None] += at
+            ti.atomic_max(most[None], at + x[0, i])
+            returned += at * at
+        return returned
+
+    return walk, x.to_numpy(), y, total, most
+
+
+@pytest.mark.parametrize("n", [1, 256, 257, 1331, 4096])
+def test_sums_of_few_long_iterations(target: str, n: int) -> None:
+    walk, x, y, total, most = summed(n)
+    at = np.full(n, 3)
+    for row in x:
+        at = np.maximum(at + row, -20) % 17
+    for _ in range(2):
+        assert walk() == (at * at).sum()
+        assert np.array_equal(y.to_numpy(), at) and total[None] == at.sum() and most[None] == (at + x[0]).max()
+
+
+def test_sums_have_blocks_of_a_warp() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    source = summed(4096)[0].source(arch=ti.cuda)
+    assert NOTE in source and "BLOCK 32" in source and "(reduce_atomics)" in source
+
+    @ti.kernel
+    def rows(x: I2) -> ti.i32:
+        total = 0
+        for i in range(x.shape[0]):
+            at = 3
+            for k in range(x.shape[1]):
+                at = (at + x[i, k]) % 17
+            total += at
+        return total
+
+    assert NOTE not in rows.source(ti.ndarray(ti.i32, (8, 8)), arch=ti.cuda)  # `BLOCK` is in the code of sums
+
+
 def test_blocks_of_a_warp_and_registers() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     source = walkers(4096)[0].source(arch=ti.cuda)

@@ -44,7 +44,7 @@ def few_threads(kernel: Kernel, context: PassContext) -> bool:
         if task.loop is None or not _is_free(task, options) or _iterations(task.body) < LONG:
             continue
         count = trip_count(task.loop)
-        if count is None and capabilities.has_blocks_of_launch:
+        if count is None and capabilities.has_blocks_of_launch and not task.reductions:  # they need `BLOCK`
             task.few_block, changed = block, True
         if count is None or not FEWEST <= count <= FEW_ITERATIONS:
             continue
@@ -63,7 +63,7 @@ def _is_free(task: Task, options: CompileOptions) -> bool:
         return False
     if task.lanes > 1:  # its loops run single iterations, and it takes longer to start
         return False
-    return not (task.synchronizes or task.reductions or task.block_sums or task.tile or task.overlaps)
+    return not (task.synchronizes or task.block_sums or task.tile or task.overlaps)
 
 
 def _iterations(block: Block, callers: frozenset[Function] = frozenset()) -> int:
