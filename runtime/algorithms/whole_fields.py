@@ -50,7 +50,8 @@ def _is_sparse(memory: Any) -> bool:
 
 
 def _is_for_kernel(field: DenseArray) -> bool:
-    if field.KIND != "field" or LAUNCH_OBSERVERS or CALL_OBSERVERS or field.session is not sessions.CURRENT:
+    """Return whether a field was written before, and nobody observes this: recordings, and tapes, which note it."""
+    if LAUNCH_OBSERVERS or CALL_OBSERVERS or field.session is not sessions.CURRENT:
         return False
     if field not in _SEEN:
         _SEEN[field] = None

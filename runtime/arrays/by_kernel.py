@@ -27,9 +27,10 @@ def is_filled(array: Any, value: Array) -> bool:
     """Return whether a kernel stores an element in all elements of an array."""
     memory = array.memory
     by_host = memory.is_scattered or (isinstance(memory, Memory) and memory.is_filled_by_host(value))
-    return bool(by_host and KERNELS and KERNELS[0]().fill(array, value))
+    return bool(by_host and array.KIND == "field" and KERNELS and KERNELS[0]().fill(array, value))
 
 
 def is_copied(array: Any, other: Any) -> bool:
     """Return whether a kernel copies another array of equal shape."""
-    return bool(array.memory.is_scattered and KERNELS and KERNELS[0]().copy(array, other))
+    is_field = array.KIND == "field"  # and so is the other one
+    return bool(array.memory.is_scattered and is_field and KERNELS and KERNELS[0]().copy(array, other))

@@ -173,7 +173,7 @@ class DenseArray(Exchange, Viewed):
         value = self.pack(val)
         for observer in WRITE_OBSERVERS:
             observer(self, None, partial(self.memory.fill, value))
-        if WRITE_OBSERVERS or not is_filled(self, value):
+        if not is_filled(self, value):
             self.memory.fill(value)
 
     @hides_own_frames_of(TypeError, ValueError)
@@ -187,7 +187,7 @@ class DenseArray(Exchange, Viewed):
             )
         for observer in WRITE_OBSERVERS:
             observer(self, other, partial(self.memory.copy_from, other.memory))
-        if WRITE_OBSERVERS or not is_copied(self, other):
+        if not is_copied(self, other):
             self.memory.copy_from(other.memory)
 
     def __len__(self) -> int:

@@ -333,15 +333,17 @@ class Memory:
             return
         if not self.mirrored:
             self.view[...] = value
-        elif self.is_filled_by_host(value):
-            self.write_all(np.broadcast_to(value, self.view.shape))
-        else:
+            return
+        pattern = _pattern(value)
+        if len(pattern) in PATTERNS:
             self.forget()
-            self.session.device.fill(self.allocation, _pattern(value))
+            self.session.device.fill(self.allocation, pattern)
+        else:
+            self.write_all(np.broadcast_to(value, self.view.shape))
 
     def is_filled_by_host(self, value: Array) -> bool:
         """Return whether `fill` sends all bytes from the host, since the device has no command for it."""
-        return self.mirrored and len(_pattern(value)) not in PATTERNS
+        return self.mirrored and value.nbytes not in PATTERNS and len(_pattern(value)) not in PATTERNS
 
     def copy_from(self, other: Memory) -> None:
         """Copy another memory of equal shape, converting its number type."""

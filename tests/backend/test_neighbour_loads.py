@@ -103,12 +103,17 @@ def test_what_has_no_hint() -> None:
     assert "aligned(" not in add.source(a, arch=ti.cuda)
 
 
-def test_nvrtc_loads_four_at_once() -> None:
-    """By the hint the machine code gets shorter: it has a quarter of the loads."""
+@pytest.fixture
+def has_nvrtc() -> None:
     try:
         nvrtc.load_nvrtc()
     except TaichiRuntimeError:
         pytest.skip("NVRTC is not here")
+
+
+@pytest.mark.usefixtures("has_nvrtc")
+def test_nvrtc_loads_four_at_once() -> None:
+    """By the hint the machine code gets shorter: it has a quarter of the loads."""
     ti.init(arch=ti.python, log_level=ti.ERROR)
     source = gates(5, 64)[0].source(arch=ti.cuda)
     plain = source.replace("aligned(args.", "(args.")
@@ -116,12 +121,9 @@ def test_nvrtc_loads_four_at_once() -> None:
     assert sizes[0] * 3 < sizes[1]
 
 
+@pytest.mark.usefixtures("has_nvrtc")
 def test_nvrtc_loads_eight_halves_at_once() -> None:
     """Of rows that are chosen by sums: NVRTC finds the neighbours where indices are unsigned."""
-    try:
-        nvrtc.load_nvrtc()
-    except TaichiRuntimeError:
-        pytest.skip("NVRTC is not here")
     ti.init(arch=ti.python, log_level=ti.ERROR)
     keys, query, out = ti.field(ti.f16, (4, 512, 64)), ti.field(ti.f16, (8, 512, 64)), ti.field(ti.f32, (8, 512))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -81,3 +82,17 @@ def wait(process: subprocess.Popen[bytes], socket: Path) -> bool:
 def put_first_on_the_path(folder: Path) -> None:
     """Let `folder` be where programs are found first, also those that programs of this run start."""
     os.environ["PATH"] = os.pathsep.join((str(folder), os.environ["PATH"]))
+
+
+def client_and_installed(name: str, variable: str) -> tuple[str, str] | None:
+    """Return the paths of a tool's client and of the installed tool; None where it does not stay in this run.
+
+    variable: of the environment, which tells clients where the tool is.
+    """
+    found = shutil.which(name)
+    if variable not in os.environ or found is None:
+        return None
+    folders = [folder for folder in os.environ["PATH"].split(os.pathsep) if folder != str(Path(found).parent)]
+    installed = shutil.which(name, path=os.pathsep.join(folders))
+    assert installed is not None
+    return found, installed

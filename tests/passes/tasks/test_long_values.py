@@ -61,6 +61,28 @@ def test_work_adds_up() -> None:
     assert "args.temporaries->half = " in source and "task 1 of 2" in source
 
 
+def test_products_with_vectors_are_short() -> None:
+    """A product of 16 numbers by four counts 16: three are copied, five are not."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x = ti.Vector.field(4, ti.f32, 1 << 20)
+
+    @ti.kernel
+    def three(pose: ti.types.matrix(4, 4, ti.f32), v: ti.math.vec4):
+        w = pose @ (pose @ (pose @ v))
+        for i in x:
+            x[i] += w
+
+    @ti.kernel
+    def five(pose: ti.types.matrix(4, 4, ti.f32), v: ti.math.vec4):
+        w = pose @ (pose @ (pose @ (pose @ (pose @ v))))
+        for i in x:
+            x[i] += w
+
+    arguments = ti.Matrix(POSE), ti.math.vec4(1, 2, 3, 4)
+    assert "temporaries" not in three.source(*arguments, arch=ti.cuda)
+    assert "temporaries" in five.source(*arguments, arch=ti.cuda)
+
+
 def test_an_ndarray_may_have_many_elements() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     x = ti.ndarray(ti.math.vec4, 8)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -11,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import resident
 import resident_gcc
 
 SOURCES = sorted((Path(__file__).parents[2] / "golden" / "expected").glob("*.c"))
@@ -23,13 +23,10 @@ KERNEL = (
 @pytest.fixture
 def tools() -> tuple[str, str]:
     """The client and the installed gcc."""
-    found = shutil.which(resident_gcc.NAME)
-    if resident_gcc.TABLE not in os.environ or found is None:
+    found = resident.client_and_installed(resident_gcc.NAME, resident_gcc.TABLE)
+    if found is None:
         pytest.skip("gcc does not stay in memory in this run")
-    folders = [folder for folder in os.environ["PATH"].split(os.pathsep) if folder != str(Path(found).parent)]
-    installed = shutil.which(resident_gcc.NAME, path=os.pathsep.join(folders))
-    assert installed is not None
-    return found, installed
+    return found
 
 
 def compiled(tool: str, text: str, folder: Path, *more: str, **options: object) -> tuple[int, str, bytes]:

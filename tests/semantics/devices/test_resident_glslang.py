@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import resident
 import resident_glslang
 
 EXPECTED = Path(__file__).parents[2] / "golden" / "expected"
@@ -19,13 +20,10 @@ TO_A_FILE = ("-S", "comp", "--target-env", "vulkan1.2", "-o", "found.spv")
 @pytest.fixture
 def tools() -> tuple[str, str]:
     """The resident tool's client and the installed tool."""
-    found = shutil.which(resident_glslang.NAME)
-    if resident_glslang.SOCKET not in os.environ or found is None:
+    found = resident.client_and_installed(resident_glslang.NAME, resident_glslang.SOCKET)
+    if found is None:
         pytest.skip("glslangValidator does not stay in memory in this run")
-    folders = [folder for folder in os.environ["PATH"].split(os.pathsep) if folder != str(Path(found).parent)]
-    installed = shutil.which(resident_glslang.NAME, path=os.pathsep.join(folders))
-    assert installed is not None
-    return found, installed
+    return found
 
 
 def run(tool: str, shader: bytes, *words: str, **options: object) -> tuple[int, bytes, bytes]:

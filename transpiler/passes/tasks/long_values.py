@@ -67,6 +67,7 @@ def _work_of(operation: Operation) -> int:
     longest = max(shapes, key=prod, default=())
     if operation.op in ("inverse", "determinant"):
         return 2 * prod(longest) * longest[0]
-    if operation.op in ("matmul", "lean_matmul"):
-        return prod(longest) * shapes[1][-1]
+    if operation.op == "matmul":
+        left, right = shapes
+        return prod(left) * (right[1] if len(right) == 2 else 1)
     return prod(longest) * (WORK_OF_FUNCTION if OPS[operation.op].is_in_math_h else 1)

@@ -57,7 +57,10 @@ def few_threads(kernel: Kernel, context: PassContext) -> bool:
 
 
 def _is_free(task: Task, options: CompileOptions) -> bool:
-    """Return whether neither the program nor another pass has chosen the block, nor what its threads do together."""
+    """Return whether neither the program nor another pass has chosen the block, nor what its threads do together.
+
+    Sums of the block may follow the loop: they work for any number of warps.
+    """
     assert task.loop is not None
     if task.loop.block_dim is not None or not task.block_dim == options.block_dim == BLOCK_DIM:
         return False
