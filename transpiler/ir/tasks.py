@@ -190,6 +190,7 @@ class Task:
         short_vectors: a compiler shall not take many iterations of the serial loops at a time.
         is_scalar: a compiler shall make no vectors of the iterations.
         threads_of_sm: of an SM, for which the compiler shall leave registers; 0: as many as it likes (CUDA).
+        bounded_by: the pass that has chosen `threads_of_sm`.
         few_block: threads of a block where a launch has few iterations, `FEW_ITERATIONS`; 0: `block_dim` always (CUDA).
         block_note: why a pass has chosen `block_dim`, for a reader.
         tile: extents of the iterations of a block, whose tiles of arrays are in shared memory; () for a plain loop.
@@ -229,6 +230,7 @@ class Task:
     short_vectors: bool = False
     is_scalar: bool = False
     threads_of_sm: int = 0
+    bounded_by: str = ""
     few_block: int = 0
     block_note: str = ""
     tile: tuple[int, ...] = ()

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 393f7ffa, diffused.py:10: diffused(rate: f32)
+// shadesmith 0.1.0, cuda 4f8e5248, diffused.py:10: diffused(rate: f32)
 
 #define BLOCK 128
 
@@ -36,8 +36,9 @@ __device__ inline void iteration(const Args &args, int i, int j, float rate) {
     }
 }
 
+// 256 threads on an SM, with up to 255 registers for loads in flight (few_threads)
 // diffused.py:11  for i, j in u:
-extern "C" __global__ void __launch_bounds__(BLOCK) diffused_0(const Args args) {
+extern "C" __global__ void __launch_bounds__(BLOCK, 256 / BLOCK) diffused_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
     if (index >= u_n0 * (u_n1 / 4)) return;
     int i = index / (u_n1 / 4), j = index % (u_n1 / 4) * 4;

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 3ed4e43d, gravity.py:11: gravity(dt: f32)
+// shadesmith 0.1.0, cuda 73ddb268, gravity.py:11: gravity(dt: f32)
 
 #define BLOCK 128
 
@@ -67,7 +67,8 @@ __device__ inline void task(const Args &args, int i, bool has_iteration) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK) gravity_0(const Args args) {
+// 256 threads on an SM, with up to 255 registers for loads in flight (few_threads)
+extern "C" __global__ void __launch_bounds__(BLOCK, 256 / BLOCK) gravity_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
     task(args, int(index), index < position_n0);
 }

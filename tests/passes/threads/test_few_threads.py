@@ -102,15 +102,25 @@ def test_blocks_of_a_warp_and_registers() -> None:
 
 
 def test_what_stays() -> None:
-    """Many iterations, very few, short ones, and blocks that the program has chosen."""
+    """Many iterations, very few, and short ones."""
     ti.init(arch=ti.python, log_level=ti.ERROR)
-    sizes = ((1 << 16, 24, 0), (4096, 3, 0), (255, 24, 0), (4096, 24, 64), (4096, 24, 128))
+    sizes = ((1 << 16, 24, 0), (4096, 3, 0), (255, 24, 0), (1 << 16, 24, 64), (255, 24, 128))
     for n, length, block_dim in sizes:
         source = walkers(n, length, block_dim)[0].source(arch=ti.cuda)
         assert NOTE not in source and "BLOCK 32" not in source, (n, length, block_dim)
-    for options in ({"passes": "-few_threads"}, {"max_block_dim": 64}):
-        ti.init(arch=ti.python, log_level=ti.ERROR, **options)
-        assert NOTE not in walkers(4096)[0].source(arch=ti.cuda), options
+    ti.init(arch=ti.python, log_level=ti.ERROR, passes="-few_threads")
+    assert NOTE not in walkers(4096)[0].source(arch=ti.cuda)
+    ti.init(arch=ti.python, log_level=ti.ERROR, max_block_dim=64)
+    assert "#define BLOCK 64\n" in walkers(4096)[0].source(arch=ti.cuda)
+
+
+@pytest.mark.parametrize("block_dim", [64, 128, 512])
+def test_blocks_of_the_program_have_registers(block_dim: int) -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    source = walkers(4096, 24, block_dim)[0].source(arch=ti.cuda)
+    threads = max(256, block_dim)
+    assert f"#define BLOCK {block_dim}\n" in source and f"__launch_bounds__(BLOCK, {threads} / BLOCK)" in source
+    assert f"{threads} threads on an SM" in source and NOTE in source
 
 
 def test_tasks_with_blocks_of_their_own() -> None:

@@ -8,6 +8,7 @@ import pytest
 import shadesmith as ti
 from shadesmith.transpiler.passes.threads import axis_sums
 
+Table = ti.types.ndarray(ti.f32, 2)
 Floats, Numbers = ti.types.ndarray(ti.f32, 1), ti.types.ndarray(ti.i32, 1)
 
 
@@ -50,6 +51,32 @@ def test_product(target, rows):
     product(starts, columns, values, x, y)
     expected = [np.sum(values[a:b] * x[columns[a:b]]) for a, b in zip(starts, starts[1:], strict=False)]
     assert np.array_equal(y, np.array(expected, np.float32))
+
+
+@pytest.mark.parametrize(("rows", "width"), [(0, 4), (1, 1), (7, 33), (131, 16)])
+def test_a_column_of_rows_that_are_read(target, rows, width):
+    """Neighbouring threads read neighbours in a row of `x`: each of them has its sum alone."""
+    starts, columns, values = matrix(rows)
+    values = values.astype(np.float32)
+
+    @ti.kernel
+    def products(starts: Numbers, columns: Numbers, values: Floats, x: Table, y: Table):
+        for i, j in y:
+            s = 0.0
+            for k in range(starts[i], starts[i + 1]):
+                s += values[k] * x[columns[k], j]
+            y[i, j] = s
+
+    x, y = (
+        (np.arange(max(rows, 1) * width) % 11).astype(np.float32).reshape(-1, width),
+        np.full((rows, width), 9.0, "f4"),
+    )
+    products(starts, columns, values, x, y)
+    for i in range(rows):
+        part = slice(starts[i], starts[i + 1])
+        assert np.array_equal(y[i], (values[part, None] * x[columns[part]]).sum(0, dtype=np.float32))
+    if target != "python":
+        assert "(shared_rows)" not in products.source(starts, columns, values, x, y, arch=ti.cuda)
 
 
 @pytest.mark.parametrize("first", [0, 2])

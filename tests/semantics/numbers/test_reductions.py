@@ -227,6 +227,30 @@ def test_what_is_no_reduction(target: str) -> None:
     assert (a[None], b[None], c.to_numpy().tolist(), order.to_numpy().sum()) == (100, 100, [98, 99], 100)
 
 
+def test_numbers_kept_side_by_side(target: str) -> None:
+    """Scalars of a solver in one field: some elements are read or set where others are added to."""
+    n = 10_000
+    r, s, v = ti.field(ti.f32, n), ti.field(ti.f32, 4), ti.Vector.field(3, ti.f32, 2)
+
+    @ti.kernel
+    def update():
+        for i in r:
+            r[i] = s[0] / s[1] + i % 3
+            s[2] += r[i]
+            s[3] = 7.0
+            v[1].x += r[i] * v[0].x
+            v[1].y -= v[1].z
+
+    s.from_numpy(np.array([1, 2, 3, 4], np.float32))
+    v.from_numpy(np.array([[2, 0, 0], [0, 0, 0.5]], np.float32))
+    update()
+    total = (0.5 + np.arange(n) % 3).sum()
+    assert s.to_numpy() == pytest.approx([1, 2, 3 + total, 7])
+    assert v.to_numpy().ravel() == pytest.approx([2, 0, 0, 2 * total, -n / 2, 0.5])
+    if target != "python":
+        assert "joined below" in update.source()
+
+
 def test_an_array_passed_twice(target: str) -> None:
     """An iteration that reads the place through another argument after its own addition sees that."""
     x = ti.ndarray(ti.i32, 1)
@@ -385,7 +409,15 @@ BODIES = {
     "bins[0] += x[i]; bins[1] -= x[i]": True,
     "bins[0] += x[i]; ti.atomic_max(bins[1], x[i])": True,
     "bins[0] += x[i]; ti.atomic_max(bins[k], x[i])": False,
-    "bins[0] += x[i]; bins[2] = 0.0": False,
+    "bins[0] += x[i]; bins[2] = 0.0": True,
+    "bins[0] += x[i]; bins[0] = 0.0": False,
+    "bins[0] += x[i]; bins[k] = 0.0": False,
+    "bins[0] += bins[1] / bins[2]": True,
+    "bins[0] += bins[k]": False,
+    "bins[0] += bins[i % 4]": False,
+    "bins[0] += bins[1]; bins[1] += bins[2]": False,
+    "v[None][0] += v[None][1]": True,
+    "v[None][0] += v[None].sum()": False,
     "bins[k] += x[i]": True,
     "bins[x_i[None]] += x[i]": False,
     "if x[i] > 0.0: bins[k] += 1.0": False,  # the place may be missing where no iteration adds to it

@@ -558,3 +558,40 @@ def test_shared_memory_of_blocks_is_no_memory_of_tasks(target: str) -> None:
 
     plan = turn.launch_plan(np.ones(128, np.float32), np.ones(128, np.float32))
     assert "reads x; writes y" in str(plan) and "temporaries" not in str(plan)
+
+
+@pytest.mark.parametrize(
+    ("shape", "name", "expected"),
+    [
+        ((64, 4), "f32", "__align__(16) float"),
+        ((64, 2), "f32", "__align__(8) float"),
+        ((64, 8), "f16", "__align__(16) half"),
+        ((64, 3), "f32", ""),
+        ((64, 32), "f32", ""),
+        ((64,), "f32", ""),
+    ],
+)
+def test_short_rows_are_aligned_in_cuda(shape: tuple[int, ...], name: str, expected: str) -> None:
+    """One instruction reads the elements of a row that are accessed together."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x = ti.field(ti.f32, 256)
+
+    @ti.kernel
+    def rows():
+        ti.loop_config(block_dim=64)
+        for i in x:
+            tile = ti.simt.block.SharedArray(shape, getattr(ti, name))
+            if ti.static(len(shape) == 1):
+                tile[i % 64] = x[i]
+                ti.simt.block.sync()
+                for k in range(64):
+                    x[i] += tile[k]
+            else:
+                tile[i % 64, 0], tile[i % 64, 1] = x[i], -x[i]
+                ti.simt.block.sync()
+                for k in range(64):
+                    x[i] += tile[k, 0] + 2 * tile[k, 1]
+
+    line = next(line for line in rows.source(arch=ti.cuda).splitlines() if "__shared__" in line)
+    assert expected in line if expected else "__align__" not in line
+    assert "__align__" not in rows.source(arch=ti.vulkan) + rows.source(arch=ti.cpu)

@@ -67,8 +67,8 @@ def registers_note(task: Task) -> str:
     if not count:
         few = f"a launch of up to {FEW_ITERATIONS:,} iterations has blocks of {task.few_block} threads (few_threads)"
         return few if task.few_block else ""
-    registers, chosen = min(REGISTERS // count, MOST), "few_threads" if task.block_note else "loads_in_flight"
-    return f"{count} threads on an SM, with up to {registers} registers for loads in flight ({chosen})"
+    registers = min(REGISTERS // count, MOST)
+    return f"{count} threads on an SM, with up to {registers} registers for loads in flight ({task.bounded_by})"
 
 
 def block_of_tile(tile: tuple[int, ...]) -> str:

@@ -57,6 +57,8 @@ LANES = "lanes"
 
 IS_OWN = "is_own"
 """C's parameter of a task: whether its thread adds to copies."""
+SHORT_ROW = 64
+"""Bytes of a row of a shared array whose elements are accessed together, as of `SharedArray((128, 4), ti.f32)`."""
 ACCESSES = (GlobalLoad, GlobalStore, AtomicOp)
 
 
@@ -154,9 +156,19 @@ def declare_shared(e: Expressions, arrays: list[Array], explains: bool) -> list[
     for array in arrays:
         name = f"{e.name_of_type(array.element)} {e.layout.accessors.names[array]}"
         extents = "".join(f"[{extent}]" for extent in shared_extents(e, array))
-        line = f"{e.language.shared_qualifier}{name}{extents}{e.language.shared_start};"
+        qualifier = e.language.shared_qualifier + _alignment(e, array)
+        line = f"{qualifier}{name}{extents}{e.language.shared_start};"
         lines += _with_reason(line, array) if explains and array.padding else [line]
     return lines
+
+
+def _alignment(e: Expressions, array: Array) -> str:
+    """Return what places the short rows of an array where one instruction reads several of their elements, or ""."""
+    shape, element = array.shape or (), array.element
+    if not e.language.shared_alignment or len(shape) < 2 or not isinstance(element, Scalar):
+        return ""
+    size = (shape[-1] + array.padding) * element.size_bytes
+    return next((e.language.shared_alignment.format(n) for n in (16, 8) if size % n == 0 and size <= SHORT_ROW), "")
 
 
 def shared_extents(e: Expressions, array: Array) -> list[str]:

@@ -4,7 +4,8 @@ In: a task. Out: `Place`s, each with the atomic operations on it. Such an operat
 
 - has no result that is used,
 - has indices that are the same in each iteration: constants, arguments, extents, and operations on these,
-- is the only kind of access to its array or temporary in the task, functions included,
+- is the only kind of access to its place in the task: what else reads or changes its array has other constant indices,
+  and no function does,
 - may be performed after all others: no array that may share memory with its array is accessed later in an iteration,
 - is performed in each iteration, unless its place certainly exists: the reduction accesses it in any case.
 
@@ -202,7 +203,10 @@ def _rejected(candidates: set[AtomicOp], accesses: list[_Access]) -> set[MemoryO
     """Return the arrays and temporaries with candidates that other accesses exclude."""
     own = [access for access in accesses if access.statement in candidates]
     others = [access for access in accesses if access.statement not in candidates]
-    touched = {access.target for access in others}
+    touched: dict[MemoryObject, list[Key]] = {}
+    for access in others:
+        if access.target is not None:
+            touched.setdefault(access.target, []).append(_key_of_access(access.statement))
     rejected: set[MemoryObject] = set()
     joins: dict[MemoryObject, dict[Key, str]] = {}
     for access in own:
@@ -211,13 +215,18 @@ def _rejected(candidates: set[AtomicOp], accesses: list[_Access]) -> set[MemoryO
         places = joins.setdefault(target, {})
         join, key = JOINS[atomic.op], _key(atomic.pointer)
         if (
-            target in touched
+            not all(_are_disjoint(key, place) for place in touched.get(target, ()))
             or any(_is_later(access, other) for other in others)
             or any(other != join and not _are_disjoint(key, place) for place, other in places.items())
         ):
             rejected.add(target)
         places.setdefault(key, join)
     return rejected
+
+
+def _key_of_access(access: Statement) -> Key:
+    """Return the place of an access, `()` for a call, which may access all places."""
+    return _key(access.pointer) if isinstance(access, (GlobalLoad, GlobalStore, AtomicOp)) else ()
 
 
 def _is_later(access: _Access, other: _Access) -> bool:

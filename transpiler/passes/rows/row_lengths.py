@@ -10,6 +10,7 @@ from math import prod
 from ...ir.elements.own_memory import is_alone
 from ...ir.nodes import Statement, operands, walk
 from ...ir.statements import (
+    Array,
     ArrayShape,
     Const,
     GlobalLoad,
@@ -42,7 +43,7 @@ def lanes_of(row: RangeFor, loop: RangeFor, outer: RangeFor | None, most: int) -
     elements = [pointer for pointer in pointers if isinstance(pointer, GlobalPtr)]
     if all(_is_read(bound, loop) for bound in (*row.starts, *row.ends)):
         is_own = any(len(p.indices) == 1 and is_index_of(p.indices[0], row) for p in elements)
-        lanes = LANES if is_own else 0
+        lanes = LANES if is_own and not any(_is_in_column_of(pointer, row, loop) for pointer in elements) else 0
     elif (stretch := stretch_of(row, loop)) is not None:
         is_own = any(p.indices and is_index_of(p.indices[-1], row) and _is_in_order(p) for p in elements)
         is_shared = is_own and not any(_is_in_column_of(pointer, row, loop) for pointer in elements)
@@ -91,9 +92,22 @@ def _is_in_order(pointer: GlobalPtr) -> bool:
 
 
 def _is_in_column_of(pointer: GlobalPtr, row: RangeFor, loop: RangeFor) -> bool:
-    """Return whether an element is one of a column, `b[k, j]`: neighbours are those of the next iterations."""
+    """Return whether an element is one of a column, `b[k, j]`: neighbours are those of the next iterations.
+
+    So are those of rows whose numbers are read, `w[rows[k], j]`. Products of sparse matrices, 100,000 rows of 16 entries,
+    with matrices of 64 columns took an H200 .195 ms with four threads for each of these sums, and .068 with one.
+    """
     is_next = any(_is_made_of(index, loop) for index in pointer.indices[-1:]) and not is_in_stretch(pointer, row, loop)
-    return is_next and any(_is_made_of(index, row) for index in pointer.indices)
+    if not is_next or any(_is_made_of(index, row) for index in pointer.indices):
+        return is_next
+    if pointer.array in _stored(row):
+        return False
+    return any(_depends(index, row) for index in pointer.indices)  # `w[rows[k], j]`
+
+
+def _stored(row: RangeFor) -> set[Array]:
+    bases = [base_pointer(s.pointer) for s in walk(row.body) if isinstance(s, GlobalStore)]
+    return {base.array for base in bases if isinstance(base, GlobalPtr)}
 
 
 def _lanes_of_length(row: RangeFor, most: int) -> int:

@@ -36,7 +36,7 @@ def loads_in_flight(kernel: Kernel, context: PassContext) -> bool:
         if task.loop is None or task.reductions or task.block_sums or task.tile:
             continue
         if not any(map(_is_long, reachable(task.body))) and _Gathers().count(task.body) >= FEWEST:
-            task.threads_of_sm = THREADS
+            task.threads_of_sm, task.bounded_by = THREADS, "loads_in_flight"
             changed = True
     return changed
 

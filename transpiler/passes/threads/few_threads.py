@@ -11,8 +11,10 @@ Where only the launch knows how many iterations there are, as of ndarrays, CUDA 
     index = blockIdx.x * BLOCK + threadIdx.x        ->        index = blockIdx.x * blockDim.x + threadIdx.x
 
 In CUDA each of the threads may have all registers that it can use. ptxas gives as few as let many blocks run together,
-which these loops do not have, so that a thread has few loads under way: attention with a query a thread took .427 ms,
-and .205 so. That is for numbers of iterations that are known: more threads need more blocks.
+which these loops do not have, so that a thread has few loads and roots under way: attention with a query a thread took
+.427 ms, and .205 with more registers. Loops whose block the program has chosen have them too: 16,384 bodies in tiles of
+a `SharedArray` took .345 and .226 ms. That is for numbers of iterations that are known: more threads need more blocks.
+Between 32,768 and 262,144 iterations, bounds of 512 to 2,048 threads changed nothing in 59 programs.
 """
 
 from __future__ import annotations
@@ -41,18 +43,18 @@ def few_threads(kernel: Kernel, context: PassContext) -> bool:
         return False
     changed, block = False, max(WARP, capabilities.subgroup_size)
     for task in kernel.tasks:
-        if task.loop is None or not _is_free(task, options) or _iterations(task.body) < LONG:
+        if task.loop is None or _iterations(task.body) < LONG:
             continue
-        count = trip_count(task.loop)
-        if count is None and capabilities.has_blocks_of_launch and not task.reductions:  # they need `BLOCK`
+        count, is_free = trip_count(task.loop), _is_free(task, options)
+        if is_free and count is None and capabilities.has_blocks_of_launch and not task.reductions:  # they need `BLOCK`
             task.few_block, changed = block, True
         if count is None or not FEWEST <= count <= FEW_ITERATIONS:
             continue
-        task.block_dim = block
-        task.block_note = f"{count:,} iterations, for more multiprocessors (few_threads)"
+        if is_free:
+            task.block_dim, changed = block, True
+            task.block_note = f"{count:,} iterations, for more multiprocessors (few_threads)"
         if capabilities.has_launch_bounds and not task.threads_of_sm:
-            task.threads_of_sm = THREADS
-        changed = True
+            task.threads_of_sm, task.bounded_by, changed = max(THREADS, task.block_dim), "few_threads", True
     return changed
 
 

@@ -146,6 +146,7 @@ class Language:
     unrolled: iterations up to which the compiler unrolls loops before it looks for vectors; 0 without such a limit.
     nested_loops: a parallel loop is emitted as loops that count in int; else as one thread per iteration, unsigned.
     shared_qualifier, shared_start: before and after the declaration of an array shared by a block.
+    shared_alignment: before the type of such an array whose place is a multiple of so many bytes; "" without a way.
     thread_numbers: by kind of `ThreadIndex`; {0} is the number of the thread in the loop.
     block_size: the threads of a block, if the launch chooses them.
     linear_index, folded_index: the number of a thread of a grid with one axis, with two; {block} threads a block.
@@ -243,6 +244,7 @@ class Language:
     nested_loops: bool = False
     shared_qualifier: str = ""
     shared_start: str = ""
+    shared_alignment: str = ""
     thread_numbers: Mapping[str, Syntax]
     block_size: str = ""
     linear_index: str = ""

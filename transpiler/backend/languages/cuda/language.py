@@ -67,6 +67,7 @@ CUDA = Language(
     args_parameter="const Args &args",
     reference="{type} &{name}",
     shared_qualifier="__shared__ ",
+    shared_alignment="__align__({}) ",
     thread_numbers=collectives.THREAD_NUMBERS,
     block_size="blockDim.x",
     linear_index="blockIdx.x * {block} + threadIdx.x",
