@@ -36,8 +36,8 @@ __device__ inline float normal_reciprocal_f32(float x) {
     return y;
 }
 
-// sin(x - n pi) within 2 ulp, and at most 1, where it is between -pi / 2 and pi / 2; negated by the bit
-// `sign`.
+// sin(x - n pi) within 2 ulp and at most 1, where x - n pi is between -pi / 2 and pi / 2; the bit
+// `sign` negates it.
 __device__ inline float sin_beyond_f32(float x, float n, unsigned sign) {
     float y = fmaf(n, 3.43024902e-15f, fmaf(n, 8.74227766e-8f, fmaf(n, -3.14159274f, x)));
     y = fabsf(y) > 2.4f ? 0.0f : y;  // beyond 2^22 pi, where neighbouring numbers are 1 apart
@@ -47,9 +47,9 @@ __device__ inline float sin_beyond_f32(float x, float n, unsigned sign) {
     return __uint_as_float(__float_as_uint(fmaf(s * y, p, y)) ^ sign);
 }
 
-// sin(x) within 2 ulp where |x| < 8192; to 2^22 pi of a number within 2 ulp of x, of .001 each and
-// more; beyond, of any number.
-// The code that sinf has for large x takes time in any case.
+// sin(x) within 2 ulp where |x| < 8192. Up to 2^22 pi it is the sine of a number within 2 ulp of x,
+// where neighbouring floats are .001 apart and more; beyond, of any number. The code of sinf for
+// large x takes time for all x.
 __device__ inline float short_sin_f32(float x) {
     float n = fmaf(x, .318309886f, 12582912.0f);  // ends with the bits of the nearest integer
     return sin_beyond_f32(x, n - 12582912.0f, __float_as_uint(n) << 31);

@@ -340,3 +340,21 @@ def test_sources_have_the_helpers_of_their_choices_alone(fields, of_field):
     text = gathered.source(x, y, 40, arch=ti.cpu)
     assert "args.x_n >= args.n" in text
     assert text.count("are_apart(") == (0 if of_field else 3)
+
+
+@pytest.mark.parametrize(("times", "length", "tasks"), [(2, 4, 2), (2, 40, 1), (9, 40, 2)])
+def test_long_tasks_are_written_twice_for_many_stores_alone(times: int, length: int, tasks: int) -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+
+    @ti.kernel
+    def scaled(x: ti.types.ndarray(ti.f32, 1), y: ti.types.ndarray(ti.f32, 1)):
+        for i in x:
+            t = y[i]
+            for k in range(times):
+                x[i] *= t + y[k]
+            for k in ti.static([2.0 + 0.5 * n for n in range(length)]):
+                t = ti.sin(t * k) * t + k
+            y[i] = t
+
+    x = ti.ndarray(ti.f32, 8)
+    assert len(scaled.inspect(x, x, arch=ti.cuda).module.tasks) == tasks

@@ -16,9 +16,10 @@ Of ndarrays a launch finds out whether one overlaps another, and whether it has 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from ...ir.builder import Builder
-from ...ir.functions import Call
+from ...ir.functions import Call, reachable
 from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, operands, walk
 from ...ir.statements import (
     Alloca,
@@ -40,7 +41,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Apart, Condition, Kernel, Reaches, Task
 from ...ir.types import Struct, Tensor, count_scalars
-from ..analysis.queries import base_array, element_name, ends_iteration, ends_loop, is_given, surely_exists
+from ..analysis.queries import base_array, element_name, ends_iteration, ends_loop, is_given, surely_exists, trip_count
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from ..tasks.copies import put_in_place, say_when, split
@@ -50,6 +51,8 @@ MAX_SCALARS = 9
 """Numbers of an element that fit in registers."""
 MAX_FILLED = 32
 """The same of a vector that is only written."""
+MOST_STATEMENTS, FEW = 64, 4
+"""A task of more statements is not written twice for an element that loops store up to so many times."""
 
 
 def keep_elements(kernel: Kernel, context: PassContext) -> bool:
@@ -71,6 +74,8 @@ def _leave_if_overlapping(kernel: Kernel, task: Task, arrays: list[Array]) -> No
     """Keep the task for launches in which an element is in an array of another name, too, or in none."""
     if task.loop is None or not all(map(is_given, (*task.loop.starts, *task.loop.ends))):
         return
+    if len(list(islice(reachable(task.body), MOST_STATEMENTS + 1))) > MOST_STATEMENTS:
+        arrays = [array for array in arrays if _is_changed_often(task.body, array)]
     conditions: list[Condition] = []
     for array in arrays:
         keeper = _Keeper(task, array, False)
@@ -84,6 +89,17 @@ def _leave_if_overlapping(kernel: Kernel, task: Task, arrays: list[Array]) -> No
         # Lengths of the loop are those of the first task, whose loop later passes leave alone.
         is_by_loop = any(isinstance(condition, Reaches) for condition in conditions)
         put_in_place(kernel, task, [other, task] if is_by_loop else [task, other])
+
+
+def _is_changed_often(block: Block, array: Array) -> bool:
+    """Return whether a loop stores elements of an array more than a few times."""
+    for loop in (s for s in walk(block) if isinstance(s, (RangeFor, While))):
+        count = trip_count(loop) if isinstance(loop, RangeFor) else None
+        if (count is None or count > FEW) and any(
+            isinstance(s, GlobalStore) and base_array(s.pointer) is array for s in walk(loop.body)
+        ):
+            return True
+    return False
 
 
 def _candidates(task: Task) -> list[Array]:
