@@ -12,7 +12,7 @@ import pytest
 import shadesmith as ti
 from shadesmith.transpiler.ir.nodes import walk
 from shadesmith.transpiler.ir.statements import Const
-from shadesmith.transpiler.passes import REQUIRED
+from shadesmith.transpiler.passes import REQUIRED, names_of_passes
 
 FACTOR = 4.0
 
@@ -189,3 +189,26 @@ def test_a_gradient_has_the_passes_of_its_kernel() -> None:
     x = ti.field(ti.f32, 5, needs_grad=True)
     kernel = ti.kernel(double, passes="-cse")
     assert "common_subexpressions" not in changed(kernel.grad, x)
+
+
+def test_local_variables_have_no_atomic_operations_without_any_optional_pass(target: str) -> None:
+    optional = [f"-{name}" for names in names_of_passes().values() for name in names if name not in REQUIRED]
+    ti.init(arch=getattr(ti, target), passes=optional)
+    x = ti.field(ti.i32, 4)
+
+    @ti.func
+    def highest(a: ti.i32, b: ti.i32):
+        ti.atomic_max(a, b)
+        return a
+
+    @ti.kernel
+    def f():
+        for i in x:
+            v = ti.Vector([i, 1])
+            for k in range(3):
+                ti.atomic_add(v[0], k)
+                v[1] += ti.atomic_sub(v[0], 1)
+            x[i] = highest(v[0], 2) + 10 * v[1]
+
+    f()
+    assert x.to_numpy().tolist() == [22, 52, 82, 113]

@@ -356,7 +356,7 @@ class GlobalStore(Statement):
 class AtomicOp(Statement):
     """Reads, combines by `ops.ATOMIC_OPS[op]` and writes in one step; the value is the old one. Tensors: per element.
 
-    pointer: as for GlobalStore, or a local one, for which `demote_atomics` replaces the operation by a plain one.
+    pointer: as for GlobalStore, or a local one, for which `local_atomics` replaces the operation by a plain one.
     mask: of an operation of `ops.MASKED_OPS`: the bits of the integer that change.
     together: of an addition that one instruction performs with others: their number, its position, how many they are.
     """

@@ -135,7 +135,7 @@ from .threads.axis_sums import axis_sums
 from .threads.block_sums import block_sums
 from .threads.check_threads import check_threads
 from .threads.clamp_indices import clamp_indices
-from .threads.demote_atomics import demote_atomics
+from .threads.demote_atomics import demote_atomics, local_atomics
 from .threads.few_threads import few_threads
 from .threads.fuse_result import fuse_result
 from .threads.keep_elements import keep_elements
@@ -206,6 +206,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     forward_elements: (GlobalStore,),
     ordered_loops: (Alloca,),
     local_temporaries: (GlobalTemporary,),
+    local_atomics: (AtomicOp,),
     demote_atomics: (AtomicOp,),
     unroll_reductions: (AtomicOp,),
     fold_recurrences: (RangeFor,),
@@ -299,7 +300,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
     Stage.LOWERED: (
         lower,  # the passes below need structured control flow
         call_effects,  # what functions read and write, for the first cleanup
-        demote_atomics,  # atomics on local variables: cleanup forwards values through plain loads and stores
+        local_atomics,  # cleanup forwards values through plain loads and stores
         check_wide_indices,  # before cleanup, while an index has its full width
         call_effects,  # the checks of `check_wide_indices` may be the first effects of a function
         cleanup,
@@ -425,7 +426,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
 }
 
 REQUIRED = frozenset({
-    "split_arrays", "packed_arrays", "lower", "call_effects", "recursion",
+    "split_arrays", "packed_arrays", "lower", "call_effects", "local_atomics", "recursion",
     "activate_cells", "deactivate_cells", "ordered_loops", "offload", "struct_for",
     "check_threads", "split_threads", "clamp_indices", "legalize", "empty_loops", "wrapping", "minima", "lowest_bits",
     "conditional_loads", "wide_shifts", "added_shifts", "exact_ends", "truth_indices", "rounded_halves",

@@ -9,6 +9,8 @@ import pytest
 
 import shadesmith as ti
 
+FLAGS, TABLE = ti.types.vector(3, ti.u1), ti.types.matrix(2, 3, ti.u1)
+
 Pair = ti.types.vector(2, ti.i32)
 
 
@@ -190,3 +192,22 @@ def test_a_conversion_that_was_stored_is_not_computed_again(target: str) -> None
 
     f()
     assert e.to_numpy().tolist() == [200 - i**p for i, p in enumerate([0, 2, 3, 1, 2])]
+
+
+def test_arguments_of_truth_values_are_bytes_in_glsl(target: str) -> None:
+    """GLSL has them as bytes: a matrix of `uint8_t` was taken for one of `bool`, and no program compiled."""
+    flags, tables, both = FLAGS.field(shape=2), TABLE.field(shape=2), FLAGS.field(shape=2)
+
+    @ti.kernel
+    def f(v: FLAGS, m: TABLE):
+        for i in flags:
+            w = v
+            flags[i] = v
+            tables[i] = m
+            both[i] = w and flags[i]
+
+    f(FLAGS(True), TABLE(True))
+    assert all(field.to_numpy().all() for field in (flags, tables, both))
+    tables.fill(False)
+    tables.fill(True)  # by a kernel where the memory is the device's
+    assert tables.to_numpy().all()

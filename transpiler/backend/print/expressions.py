@@ -429,7 +429,7 @@ def _argument(e: Expressions, value: ArgLoad) -> Rendered:
     text = e.layout.parameters[value.parameter]
     if isinstance(value.type, Scalar) and value.type.name in WIDENED:
         return Rendered(*e.language.converted(e.name_of_type(value.type), text, PRIMARY))
-    return Rendered(text)
+    return e.loaded(text, value.type)
 
 
 def _shape(e: Expressions, value: ArrayShape) -> Rendered:

@@ -4,7 +4,8 @@
                                          $1 = add $old, $v
                                          store a[$i], $1
 
-This is always so for local variables and in serial tasks. In a parallel loop it is so for an array of which every
+This is always so in serial tasks, and for local variables: `local_atomics` replaces those, which no language has, in
+every kernel. In a parallel loop it is so for an array of which every
 iteration writes its own elements: some axes of all writes are the loop's indices, each plus a constant that is the same
 everywhere. Of `x[t + 1, i]` and `x[t, i - 1]` each is looked at alone: they are never one element. Reads do not matter:
 with one writer, others read the old or the new value, atomic or not. In shared memory the number of a thread is used
@@ -46,11 +47,20 @@ from ..context import PassContext
 from ..rewrite import Rewriter
 
 
+def local_atomics(kernel: Kernel, context: PassContext) -> bool:
+    """Replace atomic operations on local variables, before `offload`."""
+    plain = _exclusive_in_body(kernel.body)
+    plain.update(atomic for function in kernel.functions for atomic in walk(function.body) if _is_local(atomic))
+
+    def rule(rewriter: Rewriter, atomic: Statement) -> Statement | None:
+        return make_plain(rewriter, atomic) if isinstance(atomic, AtomicOp) and atomic in plain else None
+
+    return bool(plain) and Rewriter({AtomicOp: rule}).run(kernel)
+
+
 def demote_atomics(kernel: Kernel, context: PassContext) -> bool:
-    """Replace atomic operations by load, operation, store if the result is the same."""
-    plain = _exclusive_in_tasks(kernel, context) if kernel.tasks else dict.fromkeys(_exclusive_in_body(kernel.body), "")
-    for function in kernel.functions:
-        plain.update((atomic, "") for atomic in walk(function.body) if _is_local(atomic))
+    """Replace atomic operations of tasks by load, operation, store if the result is the same."""
+    plain = _exclusive_in_tasks(kernel, context)
     if not plain:
         return False
     explains = context.options.why_comments
