@@ -188,6 +188,7 @@ class Task:
             is run by itself. The parts of the body between loops are `ThreadFor`s over these iterations.
         wide_counter: the index of the loop has 64 bits, as that of places in memory has (C).
         short_vectors: a compiler shall not take many iterations of the serial loops at a time.
+        is_straight: a compiler shall make no jumps of minima and maxima, which are no part of loops.
         is_scalar: a compiler shall make no vectors of the iterations.
         threads_of_sm: of an SM, for which the compiler shall leave registers; 0: as many as it likes (CUDA).
         bounded_by: the pass that has chosen `threads_of_sm`.
@@ -228,6 +229,7 @@ class Task:
     lane_loops: int = 0
     wide_counter: bool = False
     short_vectors: bool = False
+    is_straight: bool = False
     is_scalar: bool = False
     threads_of_sm: int = 0
     bounded_by: str = ""

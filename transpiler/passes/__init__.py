@@ -123,6 +123,7 @@ from .target.ranges import ranges
 from .target.register_arrays import register_arrays
 from .target.short_vectors import short_vectors
 from .target.step_addresses import step_addresses
+from .target.straight_extremes import straight_extremes
 from .target.unroll_loops import unroll_loops
 from .target.wrapping import wrapping
 from .tasks.local_temporaries import local_temporaries
@@ -245,6 +246,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     lowest_bits: ("bit_and", "mod", "plain_mod", "raw_mod"),
     minima: ("neg",),
     extremes: ("min", "max"),
+    straight_extremes: ("min", "max"),
     wide_shifts: ("shl", "mul"),
     constant_factors: ("mul", "div"),
     inverse_roots: ("div",),
@@ -386,6 +388,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         counted_choices,  # after `vector_lanes`, whose loops have branches; before `wrapping`: it knows sums
         short_vectors,  # after both, whose loops load neighbours
         short_extremes,  # after these, which leave loops with branches: it only makes such a loop faster
+        straight_extremes,  # after all passes that change what a loop does; before `wrapping`: it knows sums
         masked_terms,  # after `short_vectors`, which counts the operations of these loops
         settled_extremes,  # after all passes that find or change atomic operations
         early_terms,  # after the last cleanup, which would put what is used once where it is used; it knows indices

@@ -55,6 +55,14 @@ static inline int lanes_end(int first, int end, int lanes) {
 #define SHORT_VECTORS __attribute__((target("prefer-vector-width=128")))
 #endif
 
+// Bounds of numbers stay selections: gcc 12 would make jumps of them, and copy what follows for a number that is its
+// bound.
+#define STRAIGHT
+#if defined(__GNUC__) && !defined(__clang__)
+#undef STRAIGHT
+#define STRAIGHT __attribute__((optimize("no-thread-jumps", "no-tree-pre")))
+#endif
+
 // The number of threads for a loop in which each thread has copies of arrays.
 static inline int threads_up_to(int most) {
 #ifdef _OPENMP

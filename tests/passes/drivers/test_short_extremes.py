@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import shadesmith as ti
 
@@ -172,3 +173,94 @@ def test_branches_of_other_loops_stay(target: str) -> None:
     last_greater(x, found)
     assert found.to_numpy().tolist() == [int(np.flatnonzero(row > 3).max(initial=-1)) for row in numbers]
     assert "(short_extremes)" not in last_greater.source(x, found, arch=ti.cpu)
+
+
+NOTE = "without a branch (short_extremes)"
+
+
+def _of_rows(length: int, kind, place: str, is_function: bool = False):
+    """Return a kernel that finds the greatest and least of each row, and its arrays. place: of a row."""
+    n = 77
+    a, x = ti.field(kind, (n, length)), ti.field(kind, n)
+    rows, most, least = ti.field(ti.i32, n), ti.field(ti.i32, n), ti.field(ti.i32, n)
+
+    @ti.real_func
+    def greatest(row: ti.i32, by: kind) -> ti.i32:
+        best, at = ti.cast(-5.0, kind), -1
+        for j in range(length):
+            v = a[row, j] * by
+            if v > best:
+                best = v
+                at = j
+        return at
+
+    @ti.kernel
+    def find():
+        for i in x:
+            row = i
+            if ti.static(place == "loaded"):
+                row = rows[i]
+            if ti.static(place == "same"):
+                row = 3
+            if ti.static(is_function):
+                most[i] = greatest(row, x[i])
+            else:
+                best, at = ti.cast(-5.0, kind), -1
+                for j in range(length):
+                    v = a[row, j] * x[i]
+                    if v > best:
+                        best = v
+                        at = j
+                most[i] = at
+                low, where = ti.cast(5.0, kind), -1
+                for j in ti.static(range(length)):
+                    v = a[row, j] + x[i]
+                    if low > v:
+                        low = v
+                        where = j
+                least[i] = where
+
+    return find, a, x, rows, most, least
+
+
+@pytest.mark.parametrize("length", [1, 3, 10, 16])
+@pytest.mark.parametrize("place", ["loaded", "own", "same"])
+@pytest.mark.parametrize("kind", [ti.f32, ti.f64])
+def test_extremes_of_rows_with_edges(length, place, kind):
+    results = []
+    rng = np.random.default_rng(length)
+    table = rng.integers(-3, 4, (77, length)).astype(np.float64)
+    for value in (np.nan, -0.0, np.inf, -np.inf, 1e-42):
+        table[rng.random(table.shape) < 0.06] = value
+    signs, places = rng.choice([1.0, -1.0, 0.0], 77), rng.integers(0, 77, 77).astype(np.int32)
+    for arch, passes in ((ti.cpu, ""), (ti.cpu, "-short_extremes"), (ti.python, "")):
+        ti.init(arch=arch, log_level=ti.ERROR, passes=passes, fast_math=False)
+        for is_function in (False, True):
+            find, a, x, rows, most, least = _of_rows(length, kind, place, is_function)
+            numpy_kind = np.float32 if kind is ti.f32 else np.float64
+            a.from_numpy(table.astype(numpy_kind))
+            x.from_numpy(signs.astype(numpy_kind))
+            rows.from_numpy(places)
+            find()
+            results.append(np.stack([most.to_numpy(), least.to_numpy() * (not is_function)]))
+    for numbers in (0, 1):
+        assert all(np.array_equal(found, results[numbers]) for found in results[numbers::2])
+
+
+@pytest.mark.parametrize(
+    ("length", "place", "is_function", "selects"),
+    [
+        (10, "own", False, True),  # a class of each row
+        (12, "own", True, True),
+        (16, "loaded", False, True),  # the farthest point of a polygon
+        (16, "loaded", True, True),
+        (8, "own", False, False),  # gcc makes vectors of it
+        (3, "own", False, False),
+        (10, "same", False, False),
+        (24, "loaded", False, False),  # mostly guessed rightly
+    ],
+)
+def test_loops_that_stay_scalar_select(length, place, is_function, selects):
+    ti.init(arch=ti.cpu, log_level=ti.ERROR)
+    source = _of_rows(length, ti.f32, place, is_function)[0].source()
+    assert (NOTE in source) == selects

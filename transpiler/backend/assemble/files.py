@@ -38,7 +38,7 @@ from .context import EmitContext
 from .entries import block_of_tile, entry_head, fits_entry, launch_bounds, opening, registers_note
 from .names import headers, member_types, referenced_names
 from .render import render
-from .tasks import PrintedTask
+from .tasks import PrintedTask, attributes_of
 
 NOT_VECTORIZED = (AtomicOp, Rand, *TOPOLOGY_WRITERS, *RECORDS, *TEXTURE_STATEMENTS)
 """Statements that no compiler vectorizes."""
@@ -245,7 +245,7 @@ class FileAssembler:
             entry=p.entry,
             body="\n".join([INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body]),
             call=call,
-            attribute="SHORT_VECTORS " if p.task.short_vectors else "",
+            attribute="".join(f"{name} " for name in attributes_of(p.task)),
             guarded_call=_guarded(threads.count if threads else "1", call),
             block=context.threads_of_block(p.task),
             bounds=launch_bounds(p.task, context.block_size(p.task)),

@@ -124,6 +124,12 @@ class PrintedTask:
     memory: Slots
 
 
+def attributes_of(task: Task) -> list[str]:
+    """Return the macros before the entry of a task, which say how C's compiler shall treat it."""
+    marks = (("SHORT_VECTORS", task.short_vectors), ("STRAIGHT", task.is_straight))
+    return [name for name, is_marked in marks if is_marked]
+
+
 Entry = tuple[list[str], Threads | None, Expressions, Reductions]
 """What an entry has around the call of its function: lines, threads, what the lines use, and what follows the loop."""
 
@@ -194,7 +200,7 @@ class TaskPrinter:
                 *e.helpers,
                 *entry.helpers,
                 *(self.language.unroll_helpers if grid.is_unrolled else ()),
-                *(["SHORT_VECTORS"] if task.short_vectors else ()),
+                *attributes_of(task),
             ],
             symbols=e.symbols,
             functions=called(task.body) if Call in kinds else [],

@@ -36,9 +36,10 @@ time; the greatest number of each column of 1024 x 4096 took 12.9 ms, .5 so (Zen
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 
 from ...ir.functions import Call, Function, called, reachable
-from ...ir.nodes import Effect, Statement, blocks, operands, walk
+from ...ir.nodes import Block, Effect, Statement, blocks, operands, walk
 from ...ir.sparse import TOPOLOGY_WRITERS
 from ...ir.statements import (
     RECORDS,
@@ -155,7 +156,7 @@ def may_have_lanes(task: Task, loop: RangeFor) -> bool:
         return False
     if not any(repeats(s) for s in statements if s.BLOCKS):
         return False
-    if If in kinds and (IfExp in kinds or not _are_selections(statements)):
+    if If in kinds and not _may_branch(task, statements):
         return False
     if any(_is_indexed(s) for s in statements if s.__class__ in PLACES):
         return False
@@ -177,9 +178,28 @@ def _is_plain(function: Function) -> bool:
     return is_straight and function.effect == Effect.NONE and not function.snippets
 
 
-def _are_selections(statements: list[Statement]) -> bool:
+def guards_of(block: Block) -> list[If]:
+    """Return the branches of a body, and of the serial loops in it, that contain serial loops."""
+    found = []
+    for statement in block:
+        if isinstance(statement, If) and any(repeats(s) for s in walk(Block([statement])) if s.BLOCKS):
+            found += [statement, *(guard for body in blocks(statement) for guard in guards_of(body))]
+        elif isinstance(statement, RangeFor) and repeats(statement):
+            found += guards_of(statement.body)
+    return found
+
+
+def _may_branch(task: Task, statements: list[Statement]) -> bool:
+    """Return whether branches contain serial loops, and are the same in all lanes then, or are selections."""
+    guards = guards_of(task.body)
+    conditions = {guard.condition for guard in guards}
+    branches = [s for s in statements if isinstance(s, If) and s not in guards]
+    has_choices = any(isinstance(s, IfExp) and s not in conditions for s in statements)
+    return not branches or (not has_choices and _are_selections(statements, branches))
+
+
+def _are_selections(statements: list[Statement], branches: list[If]) -> bool:
     """Return whether branches only change local variables, to values that cost little or are computed anyway."""
-    branches = [s for s in statements if isinstance(s, If)]
     chosen = {s for branch in branches for body in blocks(branch) for s in walk(body)}
     loaded = {s.pointer for s in statements if isinstance(s, GlobalLoad) and s not in chosen}
     return all(_is_selected(s, loaded) for s in chosen)
@@ -212,8 +232,17 @@ def accesses_in_loops(task: Task) -> list[GlobalLoad | GlobalStore]:
 
 
 def _in_loops(task: Task) -> list[Statement]:
-    inner = [s for s in task.body if s.BLOCKS and isinstance(s, RangeFor) and repeats(s)]
-    return [s for each in inner for s in walk(each.body)]
+    return [s for each in _outer_loops(task.body) for s in walk(each.body)]
+
+
+def _outer_loops(block: Block) -> Iterator[RangeFor]:
+    """Return the serial loops of a body, and of branches, that are in no other loop."""
+    for statement in block:
+        if isinstance(statement, RangeFor) and repeats(statement):
+            yield statement
+        elif isinstance(statement, If):
+            for inner in blocks(statement):
+                yield from _outer_loops(inner)
 
 
 def is_short(loop: RangeFor) -> bool:
