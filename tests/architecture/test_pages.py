@@ -22,6 +22,8 @@ FOLDERS = (
     "templates/",
 )
 """Pages name a file by its path below one of these."""
+ELSEWHERE = {"c-api.md: make run"}
+"""Targets of other Makefiles, which pages name too."""
 NOT_MERGED = {"transpiler/passes/cleanup/negate.py", "tests/passes/test_negate.py"}
 """Files of a recipe's change, which is not merged."""
 
@@ -50,6 +52,16 @@ def test_every_path_exists(page: str) -> None:
     paths = set(re.findall(r"`((?:tests|[a-z_]+)/[\w/.*]+\.(?:py|c|h|j2|md)|[a-z_]+/[\w/]+/)`", text))
     wrong = [p for p in sorted(paths - NOT_MERGED) if not any(any(ROOT.glob(f + p.rstrip("/"))) for f in FOLDERS)]
     assert wrong == []
+
+
+def test_every_make_target_that_a_page_names_exists() -> None:
+    targets = set(re.findall(r"^([a-z][\w-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    wrong = []
+    for page in PAGES:
+        code = "\n".join(CODE.findall(page.read_text(encoding="utf-8")))
+        named = re.findall(r"(?:`|^)make ([a-z][\w-]*)", code, re.MULTILINE)
+        wrong += [f"{page.name}: make {target}" for target in named if target not in targets]
+    assert [name for name in wrong if name not in ELSEWHERE] == []
 
 
 @pytest.mark.parametrize("name", ["right-numbers.md", "right-gradients.md", "inspection-audit.md", "every-program.md"])
