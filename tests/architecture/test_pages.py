@@ -24,7 +24,7 @@ FOLDERS = (
 """Pages name a file by its path below one of these."""
 ELSEWHERE = {"c-api.md: make run"}
 """Targets of other Makefiles, which pages name too."""
-NOT_MERGED = {"transpiler/passes/cleanup/negate.py", "tests/passes/test_negate.py"}
+NOT_MERGED = {"transpiler/passes/arithmetic/negate.py", "tests/passes/arithmetic/test_negate.py"}
 """Files of a recipe's change, which is not merged."""
 
 
