@@ -8,6 +8,8 @@ from pathlib import Path
 import layers
 import pytest
 
+from shadesmith.transpiler.passes import REQUIRED, names_of_passes
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
@@ -90,6 +92,18 @@ def test_every_page_is_in_the_navigation_of_the_site() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     pages = [page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")]
     assert [page for page in pages if f": {page}\n" not in navigation] == []
+
+
+def test_every_pass_that_can_be_left_out_is_described_once() -> None:
+    named = []
+    for name, pattern in (
+        ("gpu-choices.md", r"^### `(\w+)`$"),
+        ("c-choices.md", r"^### `(\w+)`$"),
+        ("passes.md", r"^\| `(\w+)` \|"),
+    ):
+        named += re.findall(pattern, (ROOT / "docs" / name).read_text(encoding="utf-8"), re.MULTILINE)
+    optional = {step for steps in names_of_passes().values() for step in steps} - REQUIRED
+    assert sorted(named) == sorted(optional)
 
 
 def test_the_table_of_folders_has_every_package() -> None:
