@@ -33,7 +33,7 @@ from ...ir.types import Scalar, Tensor, i32
 from ...options import MAX_ITERATIONS
 
 LARGEST_END = MAX_ITERATIONS - 32
-"""Of a serial loop whose iterations a task takes up to 32 at a time: the next index does not wrap."""
+"""The largest end of a serial loop whose iterations a task takes up to 32 at a time: the next index does not wrap."""
 
 
 def is_index_of(value: Statement | None, loop: Statement | None) -> TypeGuard[LoopIndex]:

@@ -5,8 +5,8 @@
                                            ->        $9 = [$3 - $4, ..., $2.z]
 
 Rotations about an axis, transitions of filters and selections are mostly zeros, but 0 times infinity is no number, so
-that NVRTC keeps these products: a step of a Kalman filter of 4 x 4 has 330 instructions, and 150 so. With `fast_math`
-they are left out, as NVIDIA's Vulkan driver does. C has `lean_products`.
+that NVRTC keeps these products: a step of a Kalman filter of 4 x 4 has 330 instructions before, 150 after. With
+`fast_math` they are left out, as NVIDIA's Vulkan driver does. C has `lean_products`.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from ..context import PassContext
 from ..rewrite import Rewriter
 
 FEWEST_ZEROS = 0.25
-"""Of the elements of a matrix."""
+"""The smallest share of zeros among the elements of a matrix that is worth it."""
 MOST_ELEMENTS = 16
-"""Of a result that is written out."""
+"""The most elements of a result that is written out."""
 
 Rows = list[list[Statement]]
 """The elements of a matrix."""

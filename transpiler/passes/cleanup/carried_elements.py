@@ -41,7 +41,7 @@ from ..context import PassContext
 from ..rewrite import Rewriter
 
 MOST = 4
-"""Numbers of an element that is carried."""
+"""The most numbers of an element that is carried in registers."""
 REMARK = Remark("for the next iteration, too (carried_elements)")
 
 

@@ -5,14 +5,15 @@
     s < v || (carry > 0 && s == v) ? 1 : 0        ->        (s < v) | ((carry > 0) & (s == v)) ? 1 : 0
 
 gcc makes a jump of `||` and `&&` here, which is guessed wrongly where the numbers are any: sums of 256 bits by four
-words took a core 15.7 ms, and 5.5 so. Of the sides only comparisons of numbers at hand qualify.
+words took a core 15.7 ms before, 5.5 ms after. Of the sides only comparisons of numbers at hand qualify.
 
 Likewise branches by several floats that guard a quotient, as where boxes overlap or a ray hits a triangle, in
 loops with a `break` or `continue`, of which gcc takes one iteration at a time:
 
     if w > 0 and h > 0 { r = w * h / (a - w * h) }      if (w > 0) + (h > 0) == 2 { r = w * h / (a - w * h) }
 
-gcc 12 splits `&` of a branch into two jumps again, unlike LLVM. Overlaps of 8,192 boxes took a core 92 ms, 73 so.
+gcc 12 splits `&` of a branch into two jumps again, unlike LLVM. Overlaps of 8,192 boxes took a core 92 ms before, 73
+ms after.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from ..context import PassContext
 EAGER = {"logical_and": "bit_and", "logical_or": "bit_or"}
 COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 OPERATIONS = frozenset({"add", "sub", "bit_and", "bit_or", "bit_xor", "wrapping_add", "wrapping_sub"})
-"""Of the numbers that are compared."""
+"""The operations that may compute a number that is compared."""
 MOST = 4
 """Comparisons of a condition."""
 QUOTIENTS = frozenset({"div", "rsqrt", "sqrt"})

@@ -7,8 +7,8 @@
     }                                   b = greater
 
 In a sorting network each second branch is guessed wrongly, and gcc 12 makes no selections of such a branch where it
-takes none of the iterations around together. Medians of 9 of 40,000 neighbours took one core .84 ms (.39 if only the
-index has 64 bits, `wide_counters`), .029 so; medians of 3 that are gathered .15 and .12.
+takes none of the iterations around together. Medians of 9 of 40,000 neighbours took one core .84 ms before (.39 if
+only the index has 64 bits, `wide_counters`), .029 ms after; medians of 3 that are gathered .15 and .12 ms.
 
 Both are selected by the comparison of the program, so that NaN and zeros are where its branch puts them. Other swaps
 under the same comparison, as of what belongs to the numbers, are selected likewise. Only of variables and of elements
@@ -39,7 +39,7 @@ from ..context import PassContext
 
 COMPARISONS = frozenset({"lt", "le", "gt", "ge"})
 SUMS = frozenset({"add", "sub", "mul"})
-"""Operations of indices of elements."""
+"""Operations that may compute the index of an element."""
 MOST = 3
 """Pairs that are swapped together."""
 REMARK = Remark("swapped without a branch (swapped_values)")

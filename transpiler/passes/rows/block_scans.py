@@ -66,7 +66,7 @@ from ..tiles.tiled_loops import new_shared
 from .first_lane import add_alone
 
 FEWEST = 256
-"""Iterations that are worth it."""
+"""The fewest iterations of a loop that is worth a block."""
 WARP, THREADS = 32, 1024
 """As many warps as a warp has threads: each adds up the sums of those before it."""
 MOST_SCANS = 4

@@ -43,7 +43,7 @@ from ..tiles.block_tiles import may_synchronize
 from .first_lane import Users, is_for_one, may_be_for_one, users_in
 
 MOST_PARTS = 32
-"""Iterations of a loop over the parts of an element, as over the bits of a word."""
+"""The most iterations of a loop over the parts of an element, as over the bits of a word."""
 
 Joined = Mapping[RangeFor, Mapping[Alloca, str]]
 """The accumulators of each row, with the operations that join those of the threads."""

@@ -5,9 +5,9 @@
         w[t] = w[t - 16] + f(w[t - 2])     ->           w[t] = w[t - 16] + f(w[t - 2])
     }                                               }
 
-An index that is no number after unrolling forces an array into memory. Compilers unroll short loops by themselves, and
-guess about others: SHA-256 of 2^18 blocks took an H200 .081 ms on Vulkan, and .031 so; with `w[t & 15]` .092 on CUDA,
-and .022 so.
+An index that is no number after unrolling forces an array into memory. Compilers unroll short loops by themselves,
+and guess about others: SHA-256 of 2^18 blocks took an H200 .081 ms before and .031 ms after, on Vulkan; with `w[t &
+15]` .092 ms before and .022 ms after, on CUDA.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from ..analysis.queries import ends_iteration, ends_loop, trip_count
 from ..context import PassContext
 
 FEWEST, MOST = 9, 80
-"""Numbers of an array, and of all arrays of a task: compilers do what is needed for less, and a thread has up to 255
-registers."""
+"""The fewest numbers of an array, and the most of all arrays of a task: compilers do what is needed for less, and a
+thread has up to 255 registers."""
 LONGEST = 64
-"""Iterations of a loop that is unrolled."""
+"""The most iterations of a loop that is unrolled."""
 MOST_STATEMENTS = 8192
-"""Of all copies of the bodies of a task's loops."""
+"""The most statements in all copies of the bodies of a task's loops."""
 
 
 def register_arrays(kernel: Kernel, context: PassContext) -> bool:

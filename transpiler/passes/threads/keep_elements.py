@@ -47,9 +47,9 @@ from ..tasks.copies import put_in_place, say_when, split
 from .demote_atomics import exclusive_pointers
 
 MAX_SCALARS = 9
-"""Numbers of an element that fit in registers."""
+"""The most numbers of an element that fit in registers."""
 MAX_FILLED = 32
-"""The same of a vector that is only written."""
+"""The most numbers of a vector that the loop only writes."""
 
 
 def keep_elements(kernel: Kernel, context: PassContext) -> bool:
