@@ -40,6 +40,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, i32
+from ..analysis.queries import index_key
 from ..context import PassContext
 
 NEUTRAL = {"add": -0.0, "sub": 0.0, "mul": 1.0}
@@ -184,14 +185,4 @@ def _is_below(index: Statement, count: int) -> bool:
 
 def _key(pointer: Statement) -> object:
     """Return what pointers to the same place have in common."""
-    return (pointer.origin, *map(_index_key, pointer.indices)) if isinstance(pointer, MatrixPtr) else pointer
-
-
-def _index_key(index: Statement) -> object:
-    """Return a number, or which index of which loop it is."""
-    match index:
-        case Const(value=value):
-            return int(value)
-        case LoopIndex(loop=loop, axis=axis):
-            return loop, axis
-    return index
+    return (pointer.origin, *map(index_key, pointer.indices)) if isinstance(pointer, MatrixPtr) else pointer

@@ -13,14 +13,13 @@ function. NVRTC 13.0 has no `__builtin_constant_p`; NVIDIA's Vulkan driver leave
 from __future__ import annotations
 
 from ...ir.nodes import Statement, walk
-from ...ir.statements import LocalLoad, MatrixInit, Operation, is_const
+from ...ir.statements import LocalLoad, MatrixInit, Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Tensor, f32, f64
 from ..analysis.only_values import only_values
 from ..context import PassContext
+from .literal_matrices import has_many_zeros
 
-FEWEST_ZEROS = 0.25
-"""The smallest share of zeros among the elements of a matrix that is worth it."""
 MOST_PRODUCTS = 256
 """The most products of two matrices whose loops the compiler unrolls."""
 
@@ -55,6 +54,4 @@ def _has_zeros(value: Statement, values: dict[Statement, Statement]) -> bool:
             value = values[value.pointer]
         else:
             break
-    if not isinstance(value, MatrixInit):
-        return False
-    return sum(is_const(element, 0) for element in value.elements) >= FEWEST_ZEROS * len(value.elements)
+    return isinstance(value, MatrixInit) and has_many_zeros(value.elements)

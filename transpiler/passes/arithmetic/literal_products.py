@@ -29,9 +29,8 @@ from ...ir.types import Tensor, Type, f32, f64, i32
 from ..analysis.only_values import only_values
 from ..context import PassContext
 from ..rewrite import Rewriter
+from .literal_matrices import has_many_zeros
 
-FEWEST_ZEROS = 0.25
-"""The smallest share of zeros among the elements of a matrix that is worth it."""
 MOST_ELEMENTS = 16
 """The most elements of a result that is written out."""
 
@@ -161,6 +160,4 @@ def _is_small(type: Type | None) -> bool:
 
 
 def _has_zeros(rows: Rows | None) -> bool:
-    """Return whether many elements of a matrix are 0."""
-    elements = [element for row in rows or () for element in row]
-    return bool(elements) and sum(is_const(e, 0) for e in elements) >= FEWEST_ZEROS * len(elements)
+    return has_many_zeros([element for row in rows or () for element in row])

@@ -26,7 +26,7 @@ from ...ir.nodes import Block, Remark, Statement, blocks, walk
 from ...ir.statements import ArgLoad, Cast, Const, If, IfExp, LocalLoad, LoopIndex, Operation, While, repeats
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32
-from ..analysis.queries import ends_iteration, ends_loop
+from ..analysis.queries import leaves_block
 from ..context import PassContext
 
 EAGER = {"logical_and": "bit_and", "logical_or": "bit_or"}
@@ -65,7 +65,7 @@ def _one_at_a_time(kernel: Kernel) -> Iterator[Block]:
     found: dict[Block, None] = {}
     for root in kernel.roots():
         for loop in [s for s in walk(root) if repeats(s)]:
-            if any(ends_loop(s) or ends_iteration(s) for block in blocks(loop) for s in block):
+            if any(leaves_block(s) for block in blocks(loop) for s in block):
                 inside = list(_blocks_in(loop))
                 inside += [inner for function in called(*inside) for inner in _straight(function.body)]
                 found.update(dict.fromkeys(inside))

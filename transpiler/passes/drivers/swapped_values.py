@@ -35,6 +35,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32, u1
+from ..analysis.queries import index_key
 from ..context import PassContext
 
 COMPARISONS = frozenset({"lt", "le", "gt", "ge"})
@@ -130,13 +131,8 @@ def _is_index(value: Statement) -> bool:
 
 
 def _key(index: Statement) -> Hashable:
-    """Return what equal indices have in common."""
-    match index:
-        case Const(value=value):
-            return value
-        case LoopIndex(loop=loop, axis=axis):
-            return loop, axis
-    return getattr(index, "op", ""), *map(_key, operands(index))
+    """Return what equal indices have in common, also sums of them."""
+    return (index.op, *map(_key, operands(index))) if isinstance(index, Operation) else index_key(index)
 
 
 def _compared(operand: Statement) -> Place:

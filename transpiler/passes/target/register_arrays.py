@@ -19,7 +19,7 @@ from ...ir.statements import ALL, Alloca, Const, MatrixPtr, Operation, RangeFor,
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Tensor, i32
 from ..analysis.linear import Reader
-from ..analysis.queries import ends_iteration, ends_loop, trip_count
+from ..analysis.queries import leaves_block, trip_count
 from ..context import PassContext
 
 FEWEST, MOST = 9, 80
@@ -72,7 +72,7 @@ def _may_be_unrolled(loop: RangeFor) -> bool:
     if loop.unroll or loop.unroll_count or len(loop.starts) > 1 or loop.starts[0].type != i32:
         return False
     count = trip_count(loop)
-    is_left = any(ends_loop(s) or ends_iteration(s) for s in loop.body)
+    is_left = any(leaves_block(s) for s in loop.body)
     return count is not None and 0 < count <= LONGEST and not is_left
 
 
