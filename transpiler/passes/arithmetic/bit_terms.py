@@ -142,9 +142,9 @@ def _is_harmless(statement: Statement) -> bool:
     """Return whether a value may be computed although it is not needed."""
     if isinstance(statement, Operation):
         return statement.op in CHEAP and isinstance(statement.type, Scalar)
-    return isinstance(statement, (Const, LoopIndex)) or (
-        isinstance(statement, (LocalLoad, MatrixPtr)) and _is_place(getattr(statement, "pointer", statement))
-    )
+    if isinstance(statement, LocalLoad):
+        return _is_place(statement.pointer)
+    return isinstance(statement, (Const, LoopIndex)) or (isinstance(statement, MatrixPtr) and _is_place(statement))
 
 
 def _term(store: LocalStore) -> Statement | None:

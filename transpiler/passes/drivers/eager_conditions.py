@@ -94,7 +94,7 @@ def _guards_quotient(branch: If) -> bool:
 
 
 def _conditions(condition: Statement) -> Iterator[Statement]:
-    """Return a condition and those that it is made of by `and` and `or`."""
+    """Yield a condition and those that it is made of by `and` and `or`."""
     yield condition
     if isinstance(condition, Operation) and condition.op in EAGER:
         for operand in condition.operands:
@@ -120,7 +120,7 @@ def _count(block: Block, branch: If, has_remarks: bool) -> None:
 
 
 def _in_loops(root: Block) -> Iterator[Block]:
-    """Return the blocks of serial loops, with those inside of them."""
+    """Yield the blocks of serial loops, with those inside of them."""
     for statement in walk(root):
         if repeats(statement) and not isinstance(statement, While):
             yield from (block for block in _blocks_in(statement))
@@ -150,7 +150,7 @@ def _condition_of(statement: Statement) -> Operation | None:
 
 
 def _comparisons(condition: Statement) -> Iterator[Statement]:
-    """Return what `and` and `or` combine."""
+    """Yield what `and` and `or` combine."""
     if isinstance(condition, Operation) and condition.op in EAGER:
         for operand in condition.operands:
             yield from _comparisons(operand)
