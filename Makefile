@@ -37,7 +37,7 @@ test: setup
 
 # Everything, nothing from a cache: each kernel is compiled anew, by the tools as they are installed.
 test-all: setup
-	@SHADESMITH_BINARIES_DIR= SHADESMITH_PLAIN_GLSLANG=1 \
+	@SHADESMITH_BINARIES_DIR= SHADESMITH_PLAIN_TOOLS=1 \
 	$(PYTHON) -m pytest -n $(JOBS) --dist worksteal -m "not gpu" $(TEST)
 
 # For false alarms: all kernels checked, each pass verified.

@@ -31,6 +31,9 @@ class SliceableArray(DenseArray):
 
     __slots__ = ()
 
+    def _signature(self) -> object:
+        return signature_of(self.element, len(self.shape), self.is_strided)
+
     def __copy__(self) -> Any:
         return copy_of(self)
 
@@ -116,9 +119,6 @@ class ScalarNdarray(SliceableArray, ScalarArray):
 
     __slots__ = ()
 
-    def _signature(self) -> object:
-        return signature_of(self.element, len(self.shape), self.is_strided)
-
 
 class MatrixNdarray(SliceableArray, MatrixArray):
     """An ndarray of vectors or matrices, stored row-major.
@@ -132,9 +132,6 @@ class MatrixNdarray(SliceableArray, MatrixArray):
     """
 
     __slots__ = ()
-
-    def _signature(self) -> object:
-        return signature_of(self.element, len(self.shape), self.is_strided)
 
 
 class StructNdarray(SliceableArray, StructArray):

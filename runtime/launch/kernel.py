@@ -434,13 +434,6 @@ def _forget(kernel: weakref.ref[Kernel], key: Any, instance: Instance) -> None:
         found.forget(key, instance)
 
 
-CallObserver = Callable[[Kernel, tuple[Any, ...], dict[str, Any]], "Callable[..., Any] | None"]
-"""Called with a kernel and the arguments of a call before anything else; an exception from it ends the call.
-
-It may return another kernel to launch instead.
-"""
-
-
 KERNELS: weakref.WeakSet[Kernel] = weakref.WeakSet()
 """All kernels of this process, for `ti.kernels()`."""
 

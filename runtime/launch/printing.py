@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 WORD_BYTES = 4
 HEADER_WORDS = 9
-RECORD_WORDS = 3
-"""Words before the values of a record: site, thread, number of words."""
 FAILURE_BYTES = 64 << 10
 """Size of the region for failed checks, which is separate so that prints cannot displace them."""
 EMPTY_SITE = 0xFFFFFFFF

@@ -8,6 +8,8 @@ from pathlib import Path
 import layers
 import pytest
 
+from shadesmith.transpiler.passes import REQUIRED, names_of_passes
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
@@ -22,7 +24,9 @@ FOLDERS = (
     "templates/",
 )
 """Pages name a file by its path below one of these."""
-NOT_MERGED = {"transpiler/passes/cleanup/negate.py", "tests/passes/test_negate.py"}
+ELSEWHERE = {"c-api.md: make run"}
+"""Targets of other Makefiles, which pages name too."""
+NOT_MERGED = {"transpiler/passes/arithmetic/negate.py", "tests/passes/arithmetic/test_negate.py"}
 """Files of a recipe's change, which is not merged."""
 
 
@@ -52,6 +56,16 @@ def test_every_path_exists(page: str) -> None:
     assert wrong == []
 
 
+def test_every_make_target_that_a_page_names_exists() -> None:
+    targets = set(re.findall(r"^([a-z][\w-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    wrong = []
+    for page in PAGES:
+        code = "\n".join(CODE.findall(page.read_text(encoding="utf-8")))
+        named = re.findall(r"(?:`|^)make ([a-z][\w-]*)", code, re.MULTILINE)
+        wrong += [f"{page.name}: make {target}" for target in named if target not in targets]
+    assert [name for name in wrong if name not in ELSEWHERE] == []
+
+
 @pytest.mark.parametrize("name", ["right-numbers.md", "right-gradients.md", "inspection-audit.md", "every-program.md"])
 def test_every_test_that_a_page_names_exists(name: str) -> None:
     page = ROOT / "docs" / "contributing" / name
@@ -78,6 +92,18 @@ def test_every_page_is_in_the_navigation_of_the_site() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     pages = [page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")]
     assert [page for page in pages if f": {page}\n" not in navigation] == []
+
+
+def test_every_pass_that_can_be_left_out_is_described_once() -> None:
+    named = []
+    for name, pattern in (
+        ("gpu-choices.md", r"^### `(\w+)`$"),
+        ("c-choices.md", r"^### `(\w+)`$"),
+        ("passes.md", r"^\| `(\w+)` \|"),
+    ):
+        named += re.findall(pattern, (ROOT / "docs" / name).read_text(encoding="utf-8"), re.MULTILINE)
+    optional = {step for steps in names_of_passes().values() for step in steps} - REQUIRED
+    assert sorted(named) == sorted(optional)
 
 
 def test_the_table_of_folders_has_every_package() -> None:

@@ -311,6 +311,16 @@ def test_no_identifier_docstring_comment_or_message_has_such_a_word() -> None:
     assert refused_prose(prose) == []
 
 
+def test_docstrings_of_passes_begin_with_their_noun_and_say_before_and_after() -> None:
+    """Not "Of the elements of a matrix", nor "took 101 ms, 9.4 so"."""
+    wrong = re.compile(r'"""(?:Of|The same)\b|\d so(?=[.,;:)]|\s\()')
+    found = []
+    for path in sorted((ROOT / "transpiler" / "passes").rglob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        found += [f"{path.name}: {source[m.start() : m.end() + 40]!r}" for m in wrong.finditer(source)]
+    assert found == []
+
+
 def test_no_emitted_source_has_such_a_word() -> None:
     lines = read_lines(emitted=True)
     assert refused_prose(lines) == []

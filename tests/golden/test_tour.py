@@ -30,7 +30,7 @@ def brighten(image: ti.types.ndarray(ti.f32, 1), gain: ti.f32) -> ti.i32:
         image[i] = v
     return saturated
 """
-NOT_MERGED = {"transpiler/passes/cleanup/negate.py", "tests/passes/test_negate.py"}
+NOT_MERGED = {"transpiler/passes/arithmetic/negate.py", "tests/passes/arithmetic/test_negate.py"}
 """Files of the recipe for a pass."""
 BLOCK = re.compile(r"(<!-- output: ([\w ]+) -->\n```\w+\n)(.*?)(```\n)", re.DOTALL)
 

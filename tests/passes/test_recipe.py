@@ -17,7 +17,7 @@ PASS, TEST = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTA
 @pytest.fixture
 def recipe(monkeypatch):
     """The test module of the page, which imports the pass of the page."""
-    package = f"{ti.__name__}.transpiler.passes.cleanup"
+    package = f"{ti.__name__}.transpiler.passes.arithmetic"
     step = ModuleType(f"{package}.negate")
     step.__package__ = package
     exec(PASS, step.__dict__)

@@ -1,6 +1,6 @@
 """What a test run leaves out since no test looks at it: optimized machine code of lavapipe, reports of nothing.
 
-Under `make test-all` (SHADESMITH_PLAIN_GLSLANG=1) the driver optimizes, as it does for users.
+Under `make test-all` (SHADESMITH_PLAIN_TOOLS=1) the driver optimizes, as it does for users.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def configure(config: pytest.Config) -> None:
     A worker of pytest-xdist sends one report of a test, not three: 1 ms less for each test. No processor is launched upon
     for .1 s before times are taken, as a GPU is until its clock rate is up.
     """
-    if os.environ.get("SHADESMITH_PLAIN_GLSLANG", "0") in ("", "0"):
+    if os.environ.get("SHADESMITH_PLAIN_TOOLS", "0") in ("", "0"):
         os.environ.setdefault("GALLIVM_PERF", "nopt")
     if hasattr(config, "workerinput") and not config.getoption("xmlpath", None):  # which needs all three
         config.pluginmanager.register(FewReports(), "few-reports")

@@ -20,8 +20,8 @@ Stop = Callable[[], None]
 
 
 def are_plain() -> bool:
-    """Return whether the tools of this run are to be as they are installed."""
-    return os.environ.get("SHADESMITH_PLAIN_GLSLANG", "0") not in ("", "0")
+    """Return whether the tools of this run, gcc and glslangValidator, are to be as they are installed."""
+    return os.environ.get("SHADESMITH_PLAIN_TOOLS", "0") not in ("", "0")
 
 
 def programs(kind: str, tool: Path, name: str, cache: Path) -> Path:

@@ -2,7 +2,7 @@
 
 `resident/gcc_server.c` says how cc1 is made to stay; there is one for each set of options that kernels are compiled with.
 What it stays for is all that cc1 does before it reads a source, and code is the same, byte for byte. Other commands, and
-sources that are refused, go to the installed gcc. SHADESMITH_PLAIN_GLSLANG=1 leaves all of them to it.
+sources that are refused, go to the installed gcc. SHADESMITH_PLAIN_TOOLS=1 leaves all of them to it.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ def _start_all(tool: str, folder: Path, run: Path) -> tuple[list[str], resident.
     variables = {"RESIDENT_SOURCE": str(source), "RESIDENT_STOP": str(stopped)}
     all_started = []
     for number, (fast_math, openmp, more) in enumerate(SETS):
-        words = _words(fast_math, openmp, more)
-        proper, assembler, linker = _commands(tool, words)
+        arguments = compiler_arguments(fast_math, openmp, more)
+        proper, assembler, linker = _commands(tool, arguments)
         socket = run / f"gcc{number}"
         with warm_up.open("rb") as text:
             process = resident.started(proper, folder, socket, text.fileno(), variables, [stopped])
-        all_started.append((process, socket, "".join(map(_line, (words, [str(socket)], assembler, linker)))))
+        all_started.append((process, socket, "".join(map(_line, (arguments, [str(socket)], assembler, linker)))))
     os.close(stopped)
     lines = [line for process, socket, line in all_started if resident.wait(process, socket)]
 
@@ -75,20 +75,20 @@ def _start_all(tool: str, folder: Path, run: Path) -> tuple[list[str], resident.
     return lines, stop
 
 
-def _line(words: list[str]) -> str:
-    assert not any("\t" in word or "\n" in word for word in words)
-    return "".join(f"{word}\t" for word in words)[: None if len(words) > 1 else -1] + "\n"
+def _line(arguments: list[str]) -> str:
+    assert not any("\t" in argument or "\n" in argument for argument in arguments)
+    return "".join(f"{argument}\t" for argument in arguments)[: None if len(arguments) > 1 else -1] + "\n"
 
 
-def _words(fast_math: bool, openmp: bool, more: tuple[str, ...]) -> list[str]:
-    """Return the words of a command that compiles a kernel, without definitions and output."""
+def compiler_arguments(fast_math: bool, openmp: bool, more: tuple[str, ...]) -> list[str]:
+    """Return the arguments of a command that compiles a kernel, without definitions and output."""
     host = compiler.HostCompiler((NAME,), True)
     return [*host._flags(fast_math, openmp, compiler.NATIVE), *more, "-x", "c", "-", *host._libraries(openmp)]
 
 
-def _commands(tool: str, words: list[str]) -> tuple[list[str], list[str], list[str]]:
+def _commands(tool: str, arguments: list[str]) -> tuple[list[str], list[str], list[str]]:
     """Return the commands that gcc starts: of cc1, the assembler and the linker. Raises: ValueError if they are others."""
-    command = [tool, *words, "-o", OUTPUT, "-###"]
+    command = [tool, *arguments, "-o", OUTPUT, "-###"]
     environment = {**os.environ, "LC_ALL": "C"}
     log = subprocess.run(
         command,

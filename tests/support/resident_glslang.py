@@ -2,7 +2,7 @@
 
 The program is the one that is installed; `resident/glslang_server.c` says how it is made to stay. It is found first on
 the PATH of the run, so that programs started by tests use it too. Where anything is unusual (another system, no
-compiler), the tests use the installed one as it is; so they do with SHADESMITH_PLAIN_GLSLANG=1, as `make test-all` does.
+compiler), the tests use the installed one as it is; so they do with SHADESMITH_PLAIN_TOOLS=1, as `make test-all` does.
 """
 
 from __future__ import annotations

@@ -6,8 +6,9 @@ leaves more out:
     @pytest.mark.sampled(3)                           each target runs a third of the cases in `make test`
     @pytest.mark.parametrize("value", range(90))
 
-Which third it is differs from target to target, so with three targets `make test` still runs every case. Every test runs at least one case on every target. The choice depends on the
-names of the cases alone. Tests marked `one_target` run on the first target, with all their cases unless sampled.
+Which third it is differs from target to target, so with three targets `make test` runs every case, but for tests that are
+`sampled` by more than three. Every test runs at least one case on every target. The choice depends on the names of the
+cases alone. Tests marked `one_target` run on the first target, with all their cases unless sampled.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ def mark_exhaustive(items: Iterable[pytest.Item], targets: list[str]) -> None:
             chosen = [case for case, n in zip(cases, numbers) if n % 3 != 0]
         else:
             chosen = [case for case, n in zip(cases, numbers) if n % (mark.args[0] if mark else 3) == 0]
+        left_in = set(map(id, chosen or cases[:1]))
         for case in cases:
-            if case not in (chosen or cases[:1]):
+            if id(case) not in left_in:
                 case.add_marker(pytest.mark.exhaustive)
 
 

@@ -113,15 +113,6 @@ FORMATS: dict[str, TexelFormat] = {
 }
 """The formats of `ti.Format` except `unknown`. Source: names and values of Taichi 1.7.4."""
 
-CORE_FORMATS = frozenset(
-    {"rgba32f", "rgba16f", "r32f", "rgba8", "rgba32u", "rgba16u", "rgba8u", "r32u", "rgba32i", "rgba16i", "rgba8i"}
-    | {"r32i"}
-)
-"""Formats of storage images that every Vulkan device has; others need `shaderStorageImageExtendedFormats`.
-
-Source: Vulkan 1.3, table of formats that require VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT; SPIR-V capability Shader.
-"""
-
 
 def format_of(channel: Scalar, channels: int) -> TexelFormat | None:
     """Return the format that Taichi 1.2 denoted by its channels: integers of 8 and 16 bits are scaled to [0, 1]."""

@@ -145,7 +145,6 @@ class Decoration(IntEnum):
 
 
 BUILT_IN_WORKGROUP_SIZE = 25
-MODEL_COMPUTE = 5
 
 MODES = {
     "LocalSize": 17,

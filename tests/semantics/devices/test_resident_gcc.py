@@ -34,7 +34,7 @@ def compiled(tool: str, text: str, folder: Path, *more: str, **options: object) 
     (folder / "source").write_text(text)
     output = folder / "kernel.so"
     output.unlink(missing_ok=True)
-    words = resident_gcc._words(*SETS["fast"])
+    words = resident_gcc.compiler_arguments(*SETS["fast"])
     place = words.index("-x")
     with (folder / "source").open() as source:
         command = [tool, *words[:place], *more, "-x", "c", "-", "-o", str(output), *words[place + 3 :]]
@@ -52,7 +52,7 @@ def test_kernels_become_the_same_bytes(tools: tuple[str, str], source: Path, tmp
 
 @pytest.mark.parametrize("name", SETS)
 def test_each_set_of_options_has_a_compiler(name: str, tools: tuple[str, str]) -> None:
-    words = resident_gcc._words(*SETS[name])
+    words = resident_gcc.compiler_arguments(*SETS[name])
     lines = Path(os.environ[resident_gcc.TABLE]).read_text().splitlines()
     assert lines[::4].count("".join(f"{word}\t" for word in words)) == 1
 
@@ -89,7 +89,7 @@ def test_the_installed_gcc_is_used_where_none_stays(tools: tuple[str, str], tmp_
 def test_a_client_that_is_killed_takes_its_compiler_with_it(tools: tuple[str, str], tmp_path: Path) -> None:
     body = "\n".join(f"    x[{i}] = sinf(x[{i * 7 % 4000}]) * {i}.5f + x[{i + 1}];" for i in range(4000))
     (tmp_path / "source").write_text(f"#include <math.h>\nvoid f(float *x) {{\n{body}\n}}\n")
-    command = [tools[0], *resident_gcc._words(*SETS["fast"]), "-o", "kernel.so"]
+    command = [tools[0], *resident_gcc.compiler_arguments(*SETS["fast"]), "-o", "kernel.so"]
     with (tmp_path / "source").open() as source:
         process = subprocess.Popen(command, stdin=source, start_new_session=True, cwd=tmp_path)
     wait_until(lambda: compilers_in(tmp_path))

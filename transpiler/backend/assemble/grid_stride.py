@@ -105,7 +105,8 @@ def _bytes_moved(statements: list[Statement], loop: RangeFor | None) -> int:
     """Return the bytes that an iteration reads and writes in memory.
 
     Thanks to caches neighbours in an array count once, and what all iterations along an axis read, x[i] and y[j] of
-    `for i, j`, not at all: 4,096 x 4,096 distances of points took an H200 .082 ms with a thread each, .035 so.
+    `for i, j`, not at all: 4,096 x 4,096 distances of points took an H200 .082 ms with a thread each, and .035 ms by
+    a grid-stride loop.
     """
     moved: dict[tuple[bool, object, tuple[object, ...]], int] = {}
     for statement in statements:

@@ -109,13 +109,6 @@ class MeshRelation:
 
 
 @dataclass(frozen=True, slots=True)
-class StaticValue:
-    """`ti.static(...)`: its value, or a tuple of values, known at compile time."""
-
-    value: Any
-
-
-@dataclass(frozen=True, slots=True)
 class Method:
     """A method of a tensor, of an array, or of a list, read but not yet called."""
 

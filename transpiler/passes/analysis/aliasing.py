@@ -35,6 +35,11 @@ def underlying_object(pointer: Statement) -> MemoryObject | None:
     return base.temporary if isinstance(base, GlobalTemporary) else None
 
 
+def may_alias(target: object) -> bool:
+    """Return whether an object may share memory with another one: ndarrays may."""
+    return isinstance(target, Array) and target.may_alias
+
+
 def member_path(pointer: Statement) -> list[str]:
     """Return the member path from the element of an array to the target of `pointer`."""
     result: list[str] = []

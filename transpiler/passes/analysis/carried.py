@@ -1,9 +1,11 @@
 """Finds what a loop carries from one iteration to the next in local variables.
 
-for t in range(n) {
-    s = .9 * s + x[t]          `s` is carried, and stored in an array in the same iteration
-    y[t] = s
-}
+    for t in range(n) {
+        s = .9 * s + x[t]          `s` is carried, and stored in an array in the same iteration
+        y[t] = s
+    }
+
+Sums alone are no obstacle to vectors; what else is carried is one, so that passes ask here.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ def _is_moved(value: Statement, carried: set[Statement]) -> bool:
 
 
 def _dependent(block: Block, reached: set[Statement], is_chosen: bool) -> Iterator[Statement]:
-    """Return the statements that use one of `reached`, and the variables that they change. is_chosen: a branch does."""
+    """Yield the statements that use one of `reached`, and the variables that they change. is_chosen: a branch does."""
     for statement in block:
         uses = is_chosen or any(operand in reached for operand in operands(statement))
         if uses:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ...ir.nodes import Statement
-from ...ir.statements import Array, GlobalPtr, base_pointer
-from .aliasing import MemoryObject, Split, member_path, split_indices, underlying_object
+from ...ir.statements import GlobalPtr, base_pointer
+from .aliasing import MemoryObject, Split, may_alias, member_path, split_indices, underlying_object
 
 Bases = tuple[Statement | None, ...]
 """The run-time part of each index; None if it is a constant."""
@@ -179,7 +179,7 @@ class KnownElements:
         known = self.objects.get(target)
         if known is None:
             known = self.objects[target] = _Object()
-            if _may_alias(target):
+            if may_alias(target):
                 self.aliased[target] = None
         known.group(path, bases).add(offsets, pointer)
         self.values[pointer] = value
@@ -192,7 +192,7 @@ class KnownElements:
         if key is None:
             return
         target, path, bases, offsets = key
-        if self.aliased and _may_alias(target):
+        if self.aliased and may_alias(target):
             for other in [other for other in self.aliased if other is not target]:
                 self._forget_object(other)
         known = self.objects.get(target)
@@ -211,7 +211,7 @@ class KnownElements:
         if not self.values:
             return
         for target in written:
-            if self.aliased and _may_alias(target):
+            if self.aliased and may_alias(target):
                 for other in list(self.aliased):
                     self._forget_object(other)
             elif target in self.objects:
@@ -221,7 +221,3 @@ class KnownElements:
         self.aliased.pop(target, None)
         for pointer in self.objects.pop(target).all():
             del self.values[pointer]
-
-
-def _may_alias(target: MemoryObject) -> bool:
-    return isinstance(target, Array) and target.may_alias

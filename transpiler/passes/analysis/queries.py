@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from math import prod
 from typing import TypeGuard
 
@@ -33,7 +33,7 @@ from ...ir.types import Scalar, Tensor, i32
 from ...options import MAX_ITERATIONS
 
 LARGEST_END = MAX_ITERATIONS - 32
-"""Of a serial loop whose iterations a task takes up to 32 at a time: the next index does not wrap."""
+"""The largest end of a serial loop whose iterations a task takes up to 32 at a time: the next index does not wrap."""
 
 
 def is_index_of(value: Statement | None, loop: Statement | None) -> TypeGuard[LoopIndex]:
@@ -157,6 +157,21 @@ def ends_iteration(statement: Statement) -> bool:
     if isinstance(statement, (RangeFor, While)):
         return False
     return isinstance(statement, Continue) or any(ends_iteration(s) for block in blocks(statement) for s in block)
+
+
+def leaves_block(statement: Statement) -> bool:
+    """Return whether `break` or `continue` in a statement belongs to a loop around it."""
+    return ends_loop(statement) or ends_iteration(statement)
+
+
+def index_key(index: Statement) -> Hashable:
+    """Return what equal indices have in common: the number, or the loop and axis, or the statement itself."""
+    match index:
+        case Const(value=value):
+            return "number", value
+        case LoopIndex(loop=loop, axis=axis):
+            return "index", loop, axis
+    return index
 
 
 def summands(value: Statement, sign: int = 1) -> list[tuple[int, Statement]]:

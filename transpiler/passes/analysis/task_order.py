@@ -8,7 +8,6 @@ from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Statement, walk
 from ...ir.sparse import TREE_STATEMENTS
 from ...ir.statements import (
-    Array,
     AtomicOp,
     Const,
     GlobalLoad,
@@ -24,7 +23,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Task
 from ...lazy_dataclasses import dataclass
-from .aliasing import MemoryObject, underlying_object
+from .aliasing import MemoryObject, may_alias, underlying_object
 
 MOVABLE = (GlobalLoad, GlobalStore, AtomicOp, LocalLoad, LocalStore, If, IfExp)
 """Statements with effects that may run in another task: no loops, which may take long, and no output."""
@@ -50,11 +49,7 @@ def overlap(some: Iterable[MemoryObject], others: Iterable[MemoryObject]) -> boo
     some, others = set(some), set(others)
     if not some.isdisjoint(others):
         return True
-    return any(map(_may_alias, others)) and any(map(_may_alias, some))
-
-
-def _may_alias(one: MemoryObject) -> bool:
-    return isinstance(one, Array) and one.may_alias
+    return any(map(may_alias, others)) and any(map(may_alias, some))
 
 
 def memory_of(*blocks: Block) -> Memory:

@@ -44,7 +44,7 @@ Axis = tuple[int, int]
 
 @dataclass(slots=True)
 class Work:
-    """Of one launch of a task. is_exact: nothing had to be guessed."""
+    """The bytes and operations of one launch of a task. is_exact: nothing had to be guessed."""
 
     bytes: float = 0.0
     operations: float = 0.0

@@ -5,9 +5,9 @@
         if b { n = n - 1 }          n = n + (first - (second & ~first))
     }
 
-gcc 12 makes jumps of such branches, which are guessed wrongly where the conditions are any: edit distances by words of
-bits took one core 104 ms, 72 so (LLVM: 72). Both conditions are computed, of numbers at hand and by operations that
-take an instruction. Loops that carry sums alone become vectors, in which gcc selects.
+gcc 12 makes jumps of such branches, which are guessed wrongly where the conditions are any: edit distances by words
+of bits took one core 104 ms before, 72 ms after (LLVM: 72). Both conditions are computed, of numbers at hand and by
+operations that take an instruction. Loops that carry sums alone become vectors, in which gcc selects.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SHIFTS = frozenset({"shr", "sar", "shl"})
 LARGEST = 1 << 16
 """Number that is added, of which no multiple of a condition overflows."""
 MOST = 6
-"""Statements that the second condition is computed of."""
+"""The most statements that compute the second condition."""
 REMARK = Remark("without a branch (counted_choices)")
 
 

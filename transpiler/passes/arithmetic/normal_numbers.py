@@ -31,7 +31,7 @@ LEAST = 2.0**-126
 NEVER_NEGATIVE = frozenset({"abs", "exp", "norm"})
 BOUNDED = frozenset({"add", "dot", "max", "mul", "normal_sqrt", "sqrt", "sum"})
 ROUNDING = 1 - 2.0**-20
-"""Of a bound: more than its operations round together."""
+"""The factor of a bound that allows for rounding: more than its operations round together."""
 
 
 def normal_numbers(kernel: Kernel, context: PassContext) -> bool:

@@ -3,10 +3,10 @@
     for o in 0 .. 6 { s += sin(x) }    ->    for o in 0 .. 6 { s += short_sin(x) }
 
 `sinf` reduces large angles by a long product, for which it needs registers and a branch in any case. `short_sin` is
-within 2 ulp below 8,192. Above, where neighbouring numbers are .001 apart and more, it is one instruction, whose result
-is the sine of a number within 2 ulp of x. Noise of six octaves, whose hash takes the sine of up to 480,000, took an
-H200 .343 ms, .077 so, and .099 with a reduction of large angles. Only with `fast_math`, and in loops and in functions
-that they call: nothing else waits for arithmetic.
+within 2 ulp below 8,192. Above, where neighbouring numbers are .001 apart and more, it is one instruction, whose
+result is the sine of a number within 2 ulp of x. Noise of six octaves, whose hash takes the sine of up to 480,000,
+took an H200 .343 ms before, .077 ms after, and .099 ms with a reduction of large angles. Only with `fast_math`, and
+in loops and in functions that they call: nothing else waits for arithmetic.
 """
 
 from __future__ import annotations

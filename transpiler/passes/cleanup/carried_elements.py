@@ -36,12 +36,12 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, count_scalars, i32
 from ..analysis.linear import Linear, Reader
-from ..analysis.queries import base_array, ends_iteration, ends_loop, is_dense, trip_count
+from ..analysis.queries import base_array, is_dense, leaves_block, trip_count
 from ..context import PassContext
 from ..rewrite import Rewriter
 
 MOST = 4
-"""Numbers of an element that is carried."""
+"""The most numbers of an element that is carried in registers."""
 REMARK = Remark("for the next iteration, too (carried_elements)")
 
 
@@ -66,7 +66,7 @@ def _only_stores(task: Task, loop: RangeFor) -> list[GlobalStore]:
     if not is_usual or loop.starts[0].type != i32 or trip_count(loop) == 0:
         return []
     inside = list(walk(loop.body))
-    if any(ends_loop(s) or ends_iteration(s) for s in loop.body) or any(map(_may_see_others, inside)):
+    if any(leaves_block(s) for s in loop.body) or any(map(_may_see_others, inside)):
         return []
     writes = [s for s in inside if isinstance(s, (GlobalStore, AtomicOp))]
     found = []

@@ -5,8 +5,8 @@
         r = a if abs(a) < abs(b) else b
     return r
 
-Two nested selections are branches to compilers, which multiply inside of them by what the result is multiplied by. The
-fluxes of tests/handwritten take 432 instructions in place of 455 so (NVRTC, sm_90).
+Two nested selections are branches to compilers, which multiply inside of them by what the result is multiplied by.
+The fluxes of tests/handwritten take 455 instructions without the pass, 432 with it (NVRTC, sm_90).
 
 What is computed early takes one instruction on every target, has no integers, which may overflow, and loads nothing.
 """
@@ -20,7 +20,7 @@ from ...ir.types import Scalar
 from ..context import PassContext
 
 MOST = 8
-"""Statements that are computed early."""
+"""The most statements that are computed early."""
 CHEAP = frozenset({"abs", "neg", "add", "sub", "mul", "min", "max", "lt", "le", "gt", "ge", "eq", "ne", "select"})
 
 REMARK = Remark("before its branch (early_selections)")

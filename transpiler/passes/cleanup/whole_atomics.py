@@ -16,7 +16,7 @@ from ...ir.types import Tensor
 from ..context import PassContext
 
 MOST = 4
-"""Elements of a vector that has a function."""
+"""The most elements of a vector that has a function."""
 
 
 def whole_atomics(kernel: Kernel, context: PassContext) -> bool:

@@ -12,9 +12,9 @@
     }
 
 Where a number stops is guessed wrongly each time, and no compiler makes vectors of such a loop: medians of windows of
-nine of 1,000,000 numbers took one core 101 ms, 9.4 so (LLVM: 84). A number stops at the first that the comparison of
-the program does not let it pass, also where NaN is among them, whose places are those of the program. Other arrays
-that are moved alike, as indices of what is sorted, are selected likewise.
+nine of 1,000,000 numbers took one core 101 ms before, 9.4 ms after (LLVM: 84). A number stops at the first that the
+comparison of the program does not let it pass, also where NaN is among them, whose places are those of the program.
+Other arrays that are moved alike, as indices of what is sorted, are selected likewise.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from ..context import PassContext
 from ..threads.vector_lanes import NOT_TAKEN, is_plain_loop
 
 MOST = 16
-"""Numbers that are sorted: each is compared with all before it."""
+"""The most numbers that are sorted so: each is compared with all before it."""
 COMPARISONS = frozenset({"lt", "le", "gt", "ge"})
 REMARK = Remark("without a branch (insertion_sorts)")
 

@@ -9,20 +9,21 @@
     }                                                          }
 
 The loops over `j` are vectorized, and each row of `b` is read in order: a product of 256 x 256 ndarrays took one core
-15.5 ms, .81 so (gcc 12). The sums of one `j` are added in the order of Python. Local variables become arrays of
-LANES numbers, which stay in the cache.
+15.5 ms before, .81 ms after (gcc 12). The sums of one `j` are added in the order of Python. Local variables become
+arrays of LANES numbers, which stay in the cache.
 
 A loop qualifies if what its serial loops access is a scalar at `j` along the last axis, a fixed distance from it, or
-the same for all `j`, and the bounds of these loops do not depend on `j` nor on anything that the loop stores. Elements
-of the index of the parallel loop, and branches that only change variables, are as in `vector_lanes`: the nearest of
-4,096 points to each of 32,768, all in ndarrays, took one core 105 ms, 12.5 so.
+the same for all `j`, and the bounds of these loops do not depend on `j` nor on anything that the loop stores.
+Elements of the index of the parallel loop, and branches that only change variables, are as in `vector_lanes`: the
+nearest of 4,096 points to each of 32,768, all in ndarrays, took one core 105 ms before, 12.5 ms after.
 
 A branch may be around serial loops if it is the same for all `j`, as the bounds are: it is once in a run, and so are
 elements that loops inside need of it. Products of the rows of `a` that `if i < count[b]:` chooses, 8 of 512 x 64 x 64,
-took one core 9.4 ms, .57 so (LLVM: 4.0).
+took one core 9.4 ms before, .57 ms after (LLVM: 4.0).
 
-Loops that store what they carry, as filters do, may also have local vectors, of which each component becomes an array,
-and call functions that compute numbers: 512 cascades of two filters over 256 numbers took one core .77 ms, .054 so.
+Loops that store what they carry, as filters do, may also have local vectors, of which each component becomes an
+array, and call functions that compute numbers: 512 cascades of two filters over 256 numbers took one core .77 ms
+before, .054 ms after.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ from .component_variables import ComponentVariables
 CHEAP = frozenset({"add", "sub", "mul", "neg", "min", "max", "bit_and", "bit_or", "bit_xor", "shl", "sar"})
 """Operations that are computed again in each part of the body in place of a variable."""
 RUN = 128
-"""Iterations that run together: with 64 the product takes 1.35 times as long, with 256 1.2 times."""
+"""The iterations that run together: with 64 the product takes 1.35 times as long, with 256 1.2 times."""
 
 
 def lane_loops(kernel: Kernel, context: PassContext) -> bool:
@@ -153,7 +154,8 @@ def _are_numbers(statements: list[Statement]) -> bool:
 def _select(task: Task, statements: list[Statement]) -> bool:
     """Return whether there are no branches without loops inside, or some store what is no sum.
 
-    A compiler makes vectors of a serial loop with conditional sums: pairs of 8,192 points take 6.2 ms so, 38 as lanes.
+    A compiler makes vectors of a serial loop with conditional sums: pairs of 8,192 points take 6.2 ms by its vectors,
+    and 38 ms as lanes.
     """
     guards = guards_of(task.body)
     branches = [s for s in statements if isinstance(s, If) and s not in guards]

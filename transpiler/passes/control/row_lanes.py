@@ -10,9 +10,9 @@
                                                  }
                                              }
 
-Such a loop waits for its loads: with one row it has two for each multiplication, so five for four. A product of fields
-of 4096 x 4096 numbers took an H200 26.9 ms, 12.4 so (Vulkan 29.3 and 14.2). Neighbouring threads have neighbouring `j`,
-as before.
+Such a loop waits for its loads: with one row it has two for each multiplication, so five for four. A product of
+fields of 4096 x 4096 numbers took an H200 26.9 ms before, 12.4 ms after (Vulkan 29.3 and 14.2). Neighbouring threads
+have neighbouring `j`, as before.
 
 The body is a sequence of statements and serial loops that run as often in all four rows. It loads, combines and stores
 numbers of 4 bytes, at `i` plus a constant or at places that do not depend on it. In its loops some loads depend on the
@@ -56,8 +56,8 @@ from ..tiles.tiled_loops import counts_of
 
 ROWS = 4
 FEW = 1 << 20
-"""Iterations of which a GPU runs each in a thread of its own: with a quarter of the threads a product of 511 x 511
-numbers takes an H200 2.3 times as long, one of 1024 x 1024 .6 of the time."""
+"""The number of iterations below which a GPU runs each in a thread of its own: with a quarter of the threads a product
+of 511 x 511 numbers takes an H200 2.3 times as long, one of 1024 x 1024 .6 of the time."""
 
 
 @dataclass(eq=False, slots=True)

@@ -24,11 +24,11 @@ from .activity import variables_of
 from .scope import Scope
 
 MAX_PLAIN = 256
-"""Iterations of a loop with a constant trip count of which all values are saved."""
+"""The most iterations of a loop with a constant trip count of which all values are saved."""
 MIN_SLOTS = 5
-"""So that what is saved is an array, not a vector, in the emitted source."""
+"""The fewest slots: what is saved is an array then, not a vector, in the emitted source."""
 SLOTS = 64
-"""Iterations whose values other loops keep."""
+"""The number of iterations of other loops whose values are kept."""
 SAVED = Remark("for the backward loop (reverse_mode)")
 
 

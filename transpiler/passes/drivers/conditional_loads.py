@@ -1,4 +1,4 @@
-"""Keeps loops rolled in C that store what they load under a condition, of which gcc 12 makes wrong vectors else.
+"""Keeps loops rolled in C that store what they load under a condition: gcc 12 makes wrong vectors of unrolled ones.
 
     for j in 0 .. 3 {                                       #pragma GCC unroll 1
         g[i, j] = z[i, j] if a[i, j] > .3 else 7.0    ->    for (int j = 0; j < 3; j++) {
@@ -21,11 +21,12 @@ from ..analysis.queries import base_array, count_along, trip_count
 from ..context import PassContext
 
 MOST = 32
-"""Iterations of a loop that gcc may unroll."""
+"""The most iterations of a loop that gcc may unroll."""
 RIGHT = (1, 2, 4, 8)
-"""Numbers of neighbours of which it makes right vectors."""
+"""The numbers of neighbours of which gcc 12 makes right vectors."""
 UNMARKED = 3
-"""Iterations of the innermost of several parallel loops; longer ones are marked as vectors, and these are right."""
+"""The iterations of the innermost of several parallel loops that is not marked as vectors: longer ones are marked, and
+these are right."""
 REMARK = Remark("not unrolled: gcc 12 makes wrong vectors of such choices (conditional_loads)", "above")
 
 

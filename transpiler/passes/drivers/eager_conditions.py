@@ -5,14 +5,15 @@
     s < v || (carry > 0 && s == v) ? 1 : 0        ->        (s < v) | ((carry > 0) & (s == v)) ? 1 : 0
 
 gcc makes a jump of `||` and `&&` here, which is guessed wrongly where the numbers are any: sums of 256 bits by four
-words took a core 15.7 ms, and 5.5 so. Of the sides only comparisons of numbers at hand qualify.
+words took a core 15.7 ms before, 5.5 ms after. Of the sides only comparisons of numbers at hand qualify.
 
 Likewise branches by several floats that guard a quotient, as where boxes overlap or a ray hits a triangle, in
 loops with a `break` or `continue`, of which gcc takes one iteration at a time:
 
     if w > 0 and h > 0 { r = w * h / (a - w * h) }      if (w > 0) + (h > 0) == 2 { r = w * h / (a - w * h) }
 
-gcc 12 splits `&` of a branch into two jumps again, unlike LLVM. Overlaps of 8,192 boxes took a core 92 ms, 73 so.
+gcc 12 splits `&` of a branch into two jumps again, unlike LLVM. Overlaps of 8,192 boxes took a core 92 ms before, 73
+ms after.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from ...ir.nodes import Block, Remark, Statement, blocks, walk
 from ...ir.statements import ArgLoad, Cast, Const, If, IfExp, LocalLoad, LoopIndex, Operation, While, repeats
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32
-from ..analysis.queries import ends_iteration, ends_loop
+from ..analysis.queries import leaves_block
 from ..context import PassContext
 
 EAGER = {"logical_and": "bit_and", "logical_or": "bit_or"}
 COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 OPERATIONS = frozenset({"add", "sub", "bit_and", "bit_or", "bit_xor", "wrapping_add", "wrapping_sub"})
-"""Of the numbers that are compared."""
+"""The operations that may compute a number that is compared."""
 MOST = 4
 """Comparisons of a condition."""
 QUOTIENTS = frozenset({"div", "rsqrt", "sqrt"})
@@ -64,7 +65,7 @@ def _one_at_a_time(kernel: Kernel) -> Iterator[Block]:
     found: dict[Block, None] = {}
     for root in kernel.roots():
         for loop in [s for s in walk(root) if repeats(s)]:
-            if any(ends_loop(s) or ends_iteration(s) for block in blocks(loop) for s in block):
+            if any(leaves_block(s) for block in blocks(loop) for s in block):
                 inside = list(_blocks_in(loop))
                 inside += [inner for function in called(*inside) for inner in _straight(function.body)]
                 found.update(dict.fromkeys(inside))
@@ -93,7 +94,7 @@ def _guards_quotient(branch: If) -> bool:
 
 
 def _conditions(condition: Statement) -> Iterator[Statement]:
-    """Return a condition and those that it is made of by `and` and `or`."""
+    """Yield a condition and those that it is made of by `and` and `or`."""
     yield condition
     if isinstance(condition, Operation) and condition.op in EAGER:
         for operand in condition.operands:
@@ -119,7 +120,7 @@ def _count(block: Block, branch: If, has_remarks: bool) -> None:
 
 
 def _in_loops(root: Block) -> Iterator[Block]:
-    """Return the blocks of serial loops, with those inside of them."""
+    """Yield the blocks of serial loops, with those inside of them."""
     for statement in walk(root):
         if repeats(statement) and not isinstance(statement, While):
             yield from (block for block in _blocks_in(statement))
@@ -149,7 +150,7 @@ def _condition_of(statement: Statement) -> Operation | None:
 
 
 def _comparisons(condition: Statement) -> Iterator[Statement]:
-    """Return what `and` and `or` combine."""
+    """Yield what `and` and `or` combine."""
     if isinstance(condition, Operation) and condition.op in EAGER:
         for operand in condition.operands:
             yield from _comparisons(operand)

@@ -6,11 +6,11 @@
     }                                               v = v + f
                                                 }
 
-With much in the branch NVRTC jumps, so that no two iterations of the loop overlap, though all but one compute the term.
-Of what is left it makes a selection: 16,384 vortices took an H200 1.12 ms, and .85 so. So does NVIDIA's Vulkan driver:
-forces between 16,384 bodies took .98 ms, and .45 so. gcc makes vectors of such a loop only if the branch does no more
-than add: forces between 2,048 bodies took two cores 4.2 ms, and .34 so. A term that is not a number is computed and not
-added.
+With much in the branch NVRTC jumps, so that no two iterations of the loop overlap, though all but one compute the
+term. Of what is left it makes a selection: 16,384 vortices took an H200 1.12 ms before, .85 ms after. NVIDIA's Vulkan
+driver does the same: forces between 16,384 bodies took .98 ms before, .45 ms after. gcc makes vectors of such a loop
+only if the branch does no more than add: forces between 2,048 bodies took two cores 4.2 ms before, .34 ms after. A
+term that is not a number is computed and not added.
 
 The condition says that an index of the loop differs from another number that is not read from memory. What is loaded
 early exists: it is in shared memory, or at indices of loops over the array.
@@ -44,7 +44,7 @@ from ..analysis.queries import computed_from, surely_exists
 from ..context import PassContext
 
 FEWEST = 4
-"""Operations that are worth it."""
+"""The fewest operations of a term that is worth the move."""
 JUMPS = Remark("computed in all iterations: a branch would be a jump (early_terms)")
 LANES = Remark("computed in all iterations, so that these may become lanes of vectors (early_terms)")
 

@@ -4,12 +4,12 @@
     d = min(1.0, max(0.0, x))        ->     d = min(max(x, 0.0), 1.0)
 
 The lesser of two floats is the number if the other is NaN: two comparisons. Where the second operand is certainly no
-NaN, one is enough, `a < b ? a : b`, which is one instruction of x86: the distances to the boxes of a
-tree took 1.0 s and .8 so (32,768 points, Zen 5, gcc 12).
+NaN, one is enough, `a < b ? a : b`, which is one instruction of x86: the distances to the boxes of a tree took 1.0 s
+before, .8 s after (32,768 points, Zen 5, gcc 12).
 
 Where one operand is the same in all iterations of a loop, as that of one box which others are compared with, it is
-second, and compilers test before the loop whether it is a number: overlaps of 512 boxes took one core 1.77 ms, and
-1.40 so. Zeros may have another sign then, so only with `fast_math`.
+second, and compilers test before the loop whether it is a number: overlaps of 512 boxes took one core 1.77 ms before,
+1.40 ms after. This needs `fast_math`, since zeros may have another sign then.
 
 Outside of vectors gcc 12 makes two choices of the general minimum, one after another. A minimum over all iterations of
 a loop waits for both in each of them, although it is seldom replaced: a `running_min` is a jump, which processors guess
@@ -39,11 +39,11 @@ from ..analysis.steady_values import SteadyValues
 from ..context import PassContext
 
 PRESERVING = frozenset({"abs", "neg", "floor", "ceil", "round", "transpose", "rounded_half"})
-"""Operations that are no NaN if their operand is none."""
+"""Operations whose result is a number whenever their operand is one."""
 EITHER = frozenset({"min", "max", "running_min", "running_max"})
-"""Operations that are no NaN if one of their operands is none."""
+"""Operations whose result is a number whenever one of their operands is one."""
 ALMOST_ALWAYS = 16
-"""Iterations from which the extreme of the earlier ones is mostly that of all."""
+"""The iterations after which the extreme so far is mostly that of all."""
 
 
 def extremes(kernel: Kernel, context: PassContext) -> bool:

@@ -1,13 +1,13 @@
-"""Converts halves by integers in loops of which C's compiler makes vectors.
+"""Converts halves by integers in loops of C, whose compiler makes vectors of these but not of conversions.
 
     for d in 0..n                                    for d in 0..n
         s += w[d] * (float)k[i, d]           ->          s += w[d] * f32_from_f16(&k[i, d])
 
 gcc 12 makes no vectors of a loop that converts an f16, whatever instructions the processor has for it, and where that
 has arithmetic on halves (AVX512-FP16), each conversion waits for the one before it. A row of 64 numbers times another
-took one core .39 ms for 4,096 of them, .055 so; with F16C .28 and .12 (gcc 12). Outside of such loops one conversion by
-an instruction takes less time, so only loops qualify whose accesses are neighbours and whose other operations all are
-some of vectors.
+took one core .39 ms before and .055 ms after, for 4,096 of them; with F16C .28 and .12 ms (gcc 12). Outside of such
+loops one conversion by an instruction takes less time, so only loops qualify whose accesses are neighbours and whose
+other operations all are some of vectors.
 """
 
 from __future__ import annotations

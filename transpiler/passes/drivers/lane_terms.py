@@ -13,10 +13,11 @@
                                             if x < 1 { k = 0 }
 
 gcc 12 makes vectors of a loop with branches if these do no more than add, and loads nothing in them. Sums of 2,048 x
-2,048 terms took one core 17 ms (the second form), 4.4 (neighbours counted) and 6 (forces with a cutoff); .3, .3 and .9
-so. Only for loops of which all else can become vectors: what they load is one apart in neighbouring iterations or the
-same in all, and what they carry from one to the next are sums, or one number that they store in a variable. Such flags
-of 512 x 512 pairs took one core .43 to .50 ms, .018 so; with a `break`, for which the loop runs in parts, .40 and .023.
+2,048 terms took one core 17 ms before and .3 ms after (the second form), 4.4 and .3 ms (neighbours counted), 6 and .9
+ms (forces with a cutoff). The pass takes only loops of which all else can become vectors: what they load is one apart
+in neighbouring iterations or the same in all, and what they carry from one to the next are sums, or one number that
+they store in a variable. Such flags of 512 x 512 pairs took one core .43 to .50 ms before, .018 ms after; with a
+`break`, for which the loop runs in parts, .40 and .023 ms.
 """
 
 from __future__ import annotations
@@ -53,9 +54,10 @@ from .early_terms import continues, divided, may_be_early, name_end
 from .search_runs import ending_of, search_in_runs
 
 FEWEST = 16
-"""Iterations that are worth vectors."""
+"""The fewest iterations that are worth vectors."""
 MOST, MOST_OF_SEARCH = 64, 32
-"""Operations of a loop, by weight: all of them are computed in all iterations. Of a search, which may end at once."""
+"""The most operations of a loop, and of a search, which may end at once. They are counted by weight, and all of them
+are computed in all iterations."""
 SLOW, SLOW_WEIGHT = frozenset({"div", "norm", "normalized", "rsqrt", "sqrt"}), 8
 TAKEN = FOR_VECTORS | {"rsqrt", "floor", "ceil", "sum", "normalized"}
 """Operations that gcc makes vectors of."""

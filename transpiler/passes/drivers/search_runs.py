@@ -1,4 +1,4 @@
-"""Lets a search look after each 64 iterations only whether it has found something (`lane_terms`).
+"""Runs a search by 64 iterations without a `break`, and looks after each run whether it has found something.
 
     for j in range(n) {                         for j_first in range(0, n, 64) {
         if near(x[j]) {                             for j in range(j_first, min(j_first + 64, n)) {
@@ -8,6 +8,7 @@
     }                                           }
 
 No compiler makes vectors of a loop with a `break`. The iterations that follow in a run store the same number, or none.
+`lane_terms` calls it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ...ir.types import i32
 from ..analysis.queries import LARGEST_END
 
 RUN = 64
-"""Iterations of a run: four vectors of 16 numbers. Searches of 1,000 take longer with 32, and as long with 128."""
+"""The iterations of a run: four vectors of 16 numbers. Searches of 1,000 take longer with 32, and as long with 128."""
 REMARK = "in runs: a loop with a `break` has no vectors (lane_terms)"
 
 

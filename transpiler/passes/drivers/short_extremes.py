@@ -20,11 +20,12 @@ also with such branches in them. The nearest of 12 points to each of 262,144 too
 
 Likewise in loops that gcc does not make vectors of: those that load elements at indices that are loaded, or rows of
 fields whose length is neither 3 nor a power of two. The greatest of ten numbers in each row of 65,536 took one core
-2.3 ms, .8 so, and the farthest of 16 points of one of 64 polygons 2.2 and 1.2 (LLVM, which selects: 1.0). From 17
-iterations on gcc does not unroll the loop, and guesses are mostly right.
+2.3 ms before, .8 ms after, and the farthest of 16 points of one of 64 polygons 2.2 and 1.2 (LLVM, which selects: 1.0).
+From 17 iterations on gcc does not unroll the loop, and guesses are mostly right.
 
-Likewise where a loop waits for an element whose index is another one, as automata do: what is computed meanwhile takes
-no time, but a wrong guess does. 8,192 lines of 160 letters took one core 4.3 ms, 2.3 so (Zen 3, gcc 12).
+Likewise where a loop waits for an element whose index is another one, as automata do: what is computed meanwhile
+takes no time, but a wrong guess does. 8,192 lines of 160 letters took one core 4.3 ms before, 2.3 ms after (Zen 3,
+gcc 12).
 """
 
 from __future__ import annotations
@@ -56,9 +57,9 @@ from ..analysis.queries import computed_from, trip_count
 from ..context import PassContext
 
 MOST = 16
-"""Iterations of a short loop."""
+"""The trip count from which a loop is no longer short."""
 UNROLLED = 16
-"""Iterations up to which gcc unrolls a loop, so that processors guess each one by itself."""
+"""The most iterations of a loop that gcc unrolls, so that processors guess each one by itself."""
 COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 REMARK = Remark("without a branch (short_extremes)")
 

@@ -4,8 +4,9 @@
         for c in static(range(32))               ->         for c in 0..32
             s += q[c] * k[j, c]                                 s += q[c] * k[j, c]
 
-gcc makes vectors of loops, not of straight-line code, which an unrolled loop is. Attention with rows of 32 numbers took
-one core 13.7 ms, 3.8 so; the nearest of 512 rows of 16 numbers .77, .31 so, of 64 3.5 and .46 (Zen 3, gcc 12).
+gcc makes vectors of loops, not of straight-line code, which an unrolled loop is. Attention with rows of 32 numbers
+took one core 13.7 ms before, 3.8 ms after; the nearest of 512 rows of 16 numbers .77 and .31 ms, of 64 numbers 3.5
+and .46 ms (Zen 3, gcc 12).
 
 The loop around gains more where it has vectors itself, and it can have them only if the inner loop is unrolled. So the
 loops qualify whose elements are neighbours along the static loop, but a row apart along the loop around. Of loops with
@@ -43,12 +44,12 @@ from ..analysis.queries import computed_from, is_dense, is_index_of, trip_count
 from ..context import PassContext
 
 FEWEST = 8
-"""Iterations that are a vector of f32."""
+"""The fewest iterations of a loop that stays: they are a vector of f32."""
 UNROLLED = 16
-"""Iterations up to which gcc unrolls loops that have no hint."""
+"""The most iterations of a loop that gcc unrolls without a hint."""
 PLAIN = (Const, LoopIndex, ArgLoad, ArrayShape, GlobalPtr, MatrixPtr, Alloca, GlobalLoad, LocalLoad, LocalStore, Cast)
 OPERATIONS = frozenset({"add", "sub", "mul", "div", "neg", "abs", "sqrt", "bit_and", "bit_or", "bit_xor"})
-"""Operations of vectors."""
+"""Operations that processors have for vectors."""
 
 
 def static_rows(kernel: Kernel, context: PassContext) -> bool:

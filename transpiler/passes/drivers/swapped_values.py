@@ -7,8 +7,8 @@
     }                                   b = greater
 
 In a sorting network each second branch is guessed wrongly, and gcc 12 makes no selections of such a branch where it
-takes none of the iterations around together. Medians of 9 of 40,000 neighbours took one core .84 ms (.39 if only the
-index has 64 bits, `wide_counters`), .029 so; medians of 3 that are gathered .15 and .12.
+takes none of the iterations around together. Medians of 9 of 40,000 neighbours took one core .84 ms before (.39 if
+only the index has 64 bits, `wide_counters`), .029 ms after; medians of 3 that are gathered .15 and .12 ms.
 
 Both are selected by the comparison of the program, so that NaN and zeros are where its branch puts them. Other swaps
 under the same comparison, as of what belongs to the numbers, are selected likewise. Only of variables and of elements
@@ -35,11 +35,12 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32, u1
+from ..analysis.queries import index_key
 from ..context import PassContext
 
 COMPARISONS = frozenset({"lt", "le", "gt", "ge"})
 SUMS = frozenset({"add", "sub", "mul"})
-"""Operations of indices of elements."""
+"""Operations that may compute the index of an element."""
 MOST = 3
 """Pairs that are swapped together."""
 REMARK = Remark("swapped without a branch (swapped_values)")
@@ -130,13 +131,8 @@ def _is_index(value: Statement) -> bool:
 
 
 def _key(index: Statement) -> Hashable:
-    """Return what equal indices have in common."""
-    match index:
-        case Const(value=value):
-            return value
-        case LoopIndex(loop=loop, axis=axis):
-            return loop, axis
-    return getattr(index, "op", ""), *map(_key, operands(index))
+    """Return what equal indices have in common, also sums of them."""
+    return (index.op, *map(_key, operands(index))) if isinstance(index, Operation) else index_key(index)
 
 
 def _compared(operand: Statement) -> Place:

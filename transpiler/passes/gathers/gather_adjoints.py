@@ -38,7 +38,7 @@ from .gathering_loop import Bounds, GatheringLoop
 from .inverted_indices import Access, Gathering, accesses_in, axes_of, find_gatherings
 
 MAX_STATEMENTS = 400
-"""Statements of all sums of a loop that computes more than once what an iteration adds."""
+"""The most statements of all sums of a loop that computes more than once what an iteration adds."""
 
 
 def gather_adjoints(kernel: Kernel, context: PassContext) -> bool:
@@ -106,7 +106,7 @@ def _is_parallel_enough(gathering: Gathering, loop: RangeFor | StructFor) -> boo
 
 
 ENOUGH = 1 << 14
-"""Iterations that keep a GPU busy."""
+"""The iterations that keep a GPU busy."""
 
 
 def _extent(loop: RangeFor | StructFor, axis: int) -> int | None:

@@ -28,7 +28,7 @@ from ...ir.statements import (
 from ...ir.types import Struct, i32
 from ...lazy_dataclasses import dataclass
 from ..analysis.linear import Index, Linear, Reader
-from ..analysis.queries import ends_iteration, ends_loop
+from ..analysis.queries import leaves_block
 
 Path = tuple[tuple[Statement, Block], ...]
 """The statements around another one in a loop, outermost first, each with the block of it."""
@@ -183,7 +183,7 @@ def _is_plain_loop(loop: Statement) -> bool:
     """Return whether a serial loop runs to its end, one by one."""
     if not isinstance(loop, RangeFor) or len(loop.starts) != 1 or loop.starts[0].type != i32:
         return False
-    return is_const(loop.steps[0], 1) and not any(ends_loop(s) or ends_iteration(s) for s in loop.body)
+    return is_const(loop.steps[0], 1) and not any(leaves_block(s) for s in loop.body)
 
 
 def _is_uniform(loop: Statement, reader: Reader) -> bool:

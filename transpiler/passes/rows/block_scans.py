@@ -53,11 +53,10 @@ from ..analysis.linear import Reader
 from ..analysis.queries import (
     base_array,
     computed_from,
-    ends_iteration,
-    ends_loop,
     is_dense,
     is_given,
     is_index_of,
+    leaves_block,
     trip_count,
 )
 from ..context import PassContext
@@ -66,7 +65,7 @@ from ..tiles.tiled_loops import new_shared
 from .first_lane import add_alone
 
 FEWEST = 256
-"""Iterations that are worth it."""
+"""The fewest iterations of a loop that is worth a block."""
 WARP, THREADS = 32, 1024
 """As many warps as a warp has threads: each adds up the sums of those before it."""
 MOST_SCANS = 4
@@ -150,7 +149,7 @@ def _is_alone(task: Task, loop: RangeFor) -> bool:
     place = task.body.statements.index(loop)
     inside = list(walk(loop.body))
     excluded = (Rand, AtomicOp, Return)
-    if any(ends_loop(s) or ends_iteration(s) or isinstance(s, excluded) or _has_effects(s) for s in inside):
+    if any(leaves_block(s) or isinstance(s, excluded) or _has_effects(s) for s in inside):
         return False
     first = task.body.statements[:place]
     return not any(isinstance(s, excluded) or _has_effects(s) for s in walk(Block(first))) and not any(

@@ -33,7 +33,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Apart
 from ..analysis.aliasing import underlying_object
-from ..analysis.queries import ends_iteration, ends_loop
+from ..analysis.queries import leaves_block
 
 Users = dict[Statement, list[Statement]]
 """The statements that use a value; an expression with blocks uses their results."""
@@ -73,7 +73,7 @@ def parts_of(statements: Sequence[Statement], users: Users) -> list[Part]:
         pending.clear()
 
     for statement in statements:
-        is_fixed = has_effect(statement, Effect.WRITE | Effect.FENCE) or repeats(statement) or _ends(statement)
+        is_fixed = has_effect(statement, Effect.WRITE | Effect.FENCE) or repeats(statement) or leaves_block(statement)
         if is_fixed and not isinstance(statement, Alloca) and not is_for_one(statement):
             flush()
             parts.append(Part([statement], is_alone=False))
@@ -95,13 +95,8 @@ def is_for_one(statement: Statement) -> bool:
     own = {inner for inner in inside if isinstance(inner, Alloca)}
     writes = [inner for inner in inside if inner.EFFECT & (Effect.WRITE | Effect.FENCE) and inner not in own]
     others = [inner for inner in writes if not (isinstance(inner, LocalStore) and base_pointer(inner.pointer) in own)]
-    is_plain = not any(map(repeats, inside)) and not _ends(statement)
+    is_plain = not any(map(repeats, inside)) and not leaves_block(statement)
     return is_plain and bool(others) and all(map(is_for_one, others))
-
-
-def _ends(statement: Statement) -> bool:
-    """Return whether a statement may end the loop around a row, or an iteration of it, which all threads do alike."""
-    return ends_loop(statement) or ends_iteration(statement)
 
 
 def _alone(pending: list[Statement], users: Users) -> set[Statement]:

@@ -67,7 +67,7 @@ STRICT = {"gt": "gt", "ge": "gt", "lt": "lt", "le": "lt"}
 NOTHING = -1
 """The index of a thread that has found nothing."""
 HARMLESS = frozenset({"add", "sub", "mul", "neg", "abs", "min", "max", "select", "bit_and", "bit_or", "bit_xor"})
-"""Operations of integers that are defined for all."""
+"""Operations on integers that are defined for all numbers."""
 DIVISIONS = frozenset({"floordiv", "mod"})
 PLAIN = (LocalStore, LocalLoad, Const, LoopIndex, ArgLoad, ArrayShape, GlobalPtr, MatrixInit)
 """Statements that may run anywhere."""

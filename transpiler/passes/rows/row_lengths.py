@@ -27,11 +27,12 @@ from ..analysis.stretches import Stretch, is_in_stretch, stretch_of
 from ..threads.overlap_loads import is_field_in_order
 
 LANES = 4
-"""Threads of a sparse row: those of finite differences have 5 to 27 entries, and two threads are as fast as four."""
+"""The threads of a sparse row: rows of finite differences have 5 to 27 entries, and two threads are as fast as
+four."""
 LANES_OF_UNKNOWN, MOST_LANES = 8, 32
-"""Threads of a row of an array, of unknown length and at most."""
+"""The threads of a row of an array whose length is not known, and the most threads of any row."""
 FEWEST = 4
-"""Elements of a thread that are worth sharing a row."""
+"""The fewest elements of a thread that make it worth sharing a row."""
 
 
 def lanes_of(row: RangeFor, loop: RangeFor, outer: RangeFor | None, most: int) -> int:

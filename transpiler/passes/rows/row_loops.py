@@ -38,12 +38,12 @@ from ...ir.statements import (
 from ...ir.tasks import Task
 from ...ir.types import Scalar, i32
 from ..analysis.linear import Reader
-from ..analysis.queries import computed_from, ends_iteration, ends_loop, is_given, is_index_of, trip_count
+from ..analysis.queries import computed_from, is_given, is_index_of, leaves_block, trip_count
 from ..tiles.block_tiles import may_synchronize
 from .first_lane import Users, is_for_one, may_be_for_one, users_in
 
 MOST_PARTS = 32
-"""Iterations of a loop over the parts of an element, as over the bits of a word."""
+"""The most iterations of a loop over the parts of an element, as over the bits of a word."""
 
 Joined = Mapping[RangeFor, Mapping[Alloca, str]]
 """The accumulators of each row, with the operations that join those of the threads."""
@@ -152,7 +152,7 @@ def exchange_together(loops: RowLoops, joined: Joined, finding: Collection[Range
 def _is_the_same_for_all(outer: RangeFor) -> bool:
     """Return whether all threads of a block run all iterations of a loop."""
     bounds = (*outer.starts, *outer.ends, *outer.steps)
-    return all(map(is_counted, bounds)) and not any(ends_loop(s) or ends_iteration(s) for s in outer.body)
+    return all(map(is_counted, bounds)) and not any(leaves_block(s) for s in outer.body)
 
 
 def is_counted(bound: Statement) -> bool:

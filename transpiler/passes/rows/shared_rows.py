@@ -202,7 +202,7 @@ class _Sharing:
 
     def run(self) -> None:
         """Replace the body of the task."""
-        body, builder, first, outermost = self.task.body.statements, self.builder, self.loops.rows[0], []
+        body, builder, first = self.task.body.statements, self.builder, self.loops.rows[0]
         if self.explains:
             number = WORDS.get(self.lanes, self.lanes)
             note = f"{number} threads share a row and read neighbours together (shared_rows)"

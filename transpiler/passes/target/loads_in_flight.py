@@ -20,11 +20,11 @@ from ..analysis.queries import trip_count
 from ..context import PassContext
 
 FEWEST = 16
-"""Numbers that an iteration gathers."""
+"""The fewest numbers that an iteration gathers."""
 LONGEST = 32
-"""Iterations of serial loops that compilers unroll."""
+"""The most iterations of a serial loop that compilers unroll."""
 THREADS = 512
-"""Of an SM, which has 65,536 registers."""
+"""The threads of an SM, which has 65,536 registers."""
 
 
 def loads_in_flight(kernel: Kernel, context: PassContext) -> bool:

@@ -19,7 +19,7 @@ from ..analysis.aliasing import member_path, underlying_object
 from ..context import PassContext
 
 LEAST = 7
-"""Numbers of a struct; code for shorter ones is the same (gcc 12.2 and 13.3)."""
+"""The fewest numbers of a struct; code for shorter ones is the same (gcc 12.2 and 13.3)."""
 
 REMARK = Remark("before a member is stored: gcc loads whole vectors then (member_loads)", "above")
 

@@ -23,7 +23,8 @@ from ..analysis.queries import is_index_of
 from ..context import PassContext
 
 MOST_OPERATIONS, MOST_OF_VECTORS = 8, 24
-"""Of a loop whose time is that of its loads, those of indices counted; and of a loop that gathers vectors."""
+"""The most operations, those of indices counted, of a loop whose time is that of its loads, and of a loop that gathers
+vectors."""
 
 
 def short_vectors(kernel: Kernel, context: PassContext) -> bool:

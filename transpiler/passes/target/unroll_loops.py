@@ -13,7 +13,7 @@ from ...ir.tasks import Kernel
 from ..context import PassContext
 
 FEW = 32
-"""Iterations of a constant number that compilers unroll by themselves."""
+"""The most iterations of a loop of known length that compilers unroll by themselves."""
 
 
 def unroll_loops(kernel: Kernel, context: PassContext) -> bool:

@@ -27,7 +27,7 @@ from ..context import PassContext
 from .unobserved import steps_of_counters, unobserved
 
 MOST_THREADS = 1 << 24
-"""Threads that a GPU runs at a time, at most."""
+"""The most threads that a GPU runs at a time."""
 
 
 def wrapping(kernel: Kernel, context: PassContext) -> bool:

@@ -28,7 +28,7 @@ from ..context import PassContext
 from ..rewrite import Rewriter
 
 MOST = 32
-"""Numbers of a variable; larger ones stay in memory."""
+"""The most numbers of a variable; larger ones stay in memory."""
 USERS = (GlobalLoad, GlobalStore, AtomicOp, MatrixPtr)
 
 

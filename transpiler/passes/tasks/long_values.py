@@ -18,11 +18,11 @@ from ...ir.statements import Const, Operation, RangeFor
 from ...ir.types import Tensor
 
 MOST_WORK = 64
-"""Operations on numbers that each thread repeats for a value at most."""
+"""The most operations on numbers that each thread repeats for a value."""
 WORK_OF_FUNCTION = 16
-"""Of a sine, or what else math.h has."""
+"""The work of a sine, or of another function of math.h."""
 FEW_ITERATIONS = 1 << 13
-"""Of loops which end before another task has started, about."""
+"""The iterations of loops that end about before another task has started."""
 
 
 class LongValues:

@@ -9,7 +9,7 @@
                                                        }
 
 A compiler loads such elements one by one, after it has computed each index. Elements at `j + 1` are neighbours: means
-of 17 of them, clamped at the ends of rows of 2048 x 2048 floats, took 22 ms on two cores, and take 1.5 so.
+of 17 of them, clamped at the ends of rows of 2048 x 2048 floats, took two cores 22 ms before, and 1.5 ms after.
 
 In: a parallel loop whose iterations load elements at bounded indices along their last axis: `min`, `max`, `%`, or a
 choice between two indices by a comparison. Out: two tasks. Iterations are independent, so their order does not matter;
@@ -47,13 +47,13 @@ from ..context import PassContext
 from .copies import copy_of, put_in_place
 
 FEWEST = 1 << 14
-"""Iterations that are worth a task more, if their number is known."""
+"""The fewest iterations that are worth one more task, if their number is known."""
 MOST_OF_ROW = 4
 """One of so many iterations of a row may be at its ends; all of shorter rows are."""
 WIDEST = 64
-"""Iterations at an end of a row, if their number is not known."""
+"""The most iterations at an end of a row, if their number is not known."""
 FARTHEST = 1 << 20
-"""Numbers that are added to an extent without a wrap, if the sum is inside the row."""
+"""The largest number that is added to an extent: the sum does not wrap if it is inside the row."""
 COMPARISONS = {"lt": (-1, 1, -1), "le": (-1, 1, 0), "gt": (1, -1, -1), "ge": (1, -1, 0)}
 """A comparison is true where this sum is not negative: so many times the operands, and a number."""
 

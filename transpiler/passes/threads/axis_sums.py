@@ -78,22 +78,22 @@ from .overlap_loads import is_field_in_order
 from .private_sums import scattered
 
 FEWEST_ROWS, SHORTEST = 1 << 10, 64
-"""Rows that keep a GPU busy, and iterations of a row that are worth a loop."""
+"""The fewest rows that keep a GPU busy, and the fewest iterations of a row that are worth a loop."""
 LEAST_PARTS = 32
-"""Threads of a row of which there are not so many, at least."""
+"""The fewest threads that share a row where there are fewer rows than `FEWEST_ROWS`."""
 CHUNK = 64
-"""Iterations of a thread along an axis that is not the last one, at most."""
+"""The most iterations of a thread along an axis that is not the last one."""
 PIECE = 1 << 10
-"""The same along the last axis, where a launch has few rows; threads share a piece of a row."""
+"""The most iterations of a piece of a row, where a launch has few rows; threads share a piece."""
 FEWEST = 1 << 16
-"""Iterations of a loop that is worth chunks."""
+"""The fewest iterations of a loop that is worth chunks."""
 BUSY, MANY = 1 << 14, 1 << 17
-"""Threads that are enough for a product of matrices, and for all others."""
+"""The threads that are enough for a product of matrices, and for all other loops."""
 JOINED = {"sub": "add"}
 """What adds the result of the serial loop to an element, if not the operation of an iteration."""
 MOST_SUMS = 4
 MOST_STATEMENTS = 64
-"""Statements of a body that several loops may repeat, or that few threads may run one after another."""
+"""The most statements of a body that several loops may repeat, or that few threads may run one after another."""
 
 
 def axis_sums(kernel: Kernel, context: PassContext) -> bool:

@@ -23,10 +23,11 @@ from ..context import PassContext
 from .private_sums import is_short, scattered
 
 FEWEST_ITERATIONS, MANY_ITERATIONS = 1 << 14, 1 << 18
-"""Of a loop that is worth copies, if their number is known: fewer keep no GPU busy. Of one worth larger copies."""
+"""The fewest iterations of a loop that is worth copies, and of one that is worth larger copies, if their number is
+known: fewer keep no GPU busy."""
 FEW_BYTES, MOST_BYTES = 8192, 32768
-"""Of the copies of a block, of which all threads of an SM still run at once; and if the loop is known to have many
-iterations. 2^24 floats in 4,096 bins, with their number in each: .91 -> .07 ms."""
+"""The most bytes of the copies of a block: all threads of an SM still run at once. The second number is for loops that
+are known to have many iterations. 2^24 floats in 4,096 bins, with their number in each: .91 -> .07 ms."""
 INTEGERS = (i32, u32)
 BLOCK, FLOAT_BLOCK, LARGE_BLOCK = 1024, 256, 512
 """Threads of a block that has copies, if the user names no number. Each block adds its own to the array in the end, and
@@ -34,7 +35,7 @@ of larger ones there are fewer: a histogram of 2^27 integers in 256 bins took an
 .152 of 256, .128 of 1024. Floats wait for each other within a block: .352, .342, .412. With large copies, and vectors,
 512 threads take up to a fifth longer than 1024 or less, and have twice the registers."""
 COMPONENTS = range(2, 5)
-"""Numbers of a vector that has names for them, x to w."""
+"""The lengths of vectors whose components have names, x to w."""
 
 
 def block_sums(kernel: Kernel, context: PassContext) -> bool:

@@ -10,11 +10,12 @@ Where only the launch knows how many iterations there are, as of ndarrays, CUDA 
 
     index = blockIdx.x * BLOCK + threadIdx.x        ->        index = blockIdx.x * blockDim.x + threadIdx.x
 
-In CUDA each of the threads may have all registers that it can use. ptxas gives as few as let many blocks run together,
-which these loops do not have, so that a thread has few loads and roots under way: attention with a query a thread took
-.427 ms, and .205 with more registers. Loops whose block the program has chosen have them too: 16,384 bodies in tiles of
-a `SharedArray` took .345 and .226 ms. That is for numbers of iterations that are known: more threads need more blocks.
-Between 32,768 and 262,144 iterations, bounds of 512 to 2,048 threads changed nothing in 59 programs.
+In CUDA each of the threads may have all registers that it can use. ptxas gives as few as let many blocks run
+together, which these loops do not have, so that a thread has few loads and roots under way: attention with a query a
+thread took .427 ms before, .205 ms after. Loops whose block the program has chosen have them too: 16,384 bodies in
+tiles of a `SharedArray` took .345 ms before, .226 ms after. That is for numbers of iterations that are known: more
+threads need more blocks. Between 32,768 and 262,144 iterations, bounds of 512 to 2,048 threads changed nothing in 59
+programs.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from ..analysis.queries import trip_count
 from ..context import PassContext
 
 FEWEST = 1 << 8
-"""Iterations of which some blocks can be made."""
+"""The fewest iterations of which some blocks can be made."""
 WARP = 32
 LONG = 16
-"""Iterations of a serial loop that takes long."""
+"""The fewest iterations of a serial loop that counts as long."""
 THREADS = 256
-"""Of a multiprocessor, which has 65,536 registers; a thread uses up to 255."""
+"""The threads of a multiprocessor, which has 65,536 registers; a thread uses up to 255."""
 
 
 def few_threads(kernel: Kernel, context: PassContext) -> bool:

@@ -41,16 +41,24 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Apart, Condition, Kernel, Reaches, Task
 from ...ir.types import Struct, Tensor, count_scalars
-from ..analysis.queries import base_array, element_name, ends_iteration, ends_loop, is_given, surely_exists, trip_count
+from ..analysis.queries import (
+    base_array,
+    element_name,
+    index_key,
+    is_given,
+    leaves_block,
+    surely_exists,
+    trip_count,
+)
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from ..tasks.copies import put_in_place, say_when, split
 from .demote_atomics import exclusive_pointers
 
 MAX_SCALARS = 9
-"""Numbers of an element that fit in registers."""
+"""The most numbers of an element that fit in registers."""
 MAX_FILLED = 32
-"""The same of a vector that is only written."""
+"""The most numbers of a vector that the loop only writes."""
 MOST_STATEMENTS, FEW = 64, 4
 """A task of more statements is not written twice for an element that loops store up to so many times."""
 
@@ -201,8 +209,8 @@ class _Keeper:
         pointers = [base_pointer(s.pointer) for s in accesses if isinstance(s, (GlobalLoad, GlobalStore))]
         first = pointers[0]
         assert isinstance(first, GlobalPtr)
-        keys = [_key(index) for index in first.indices]
-        same = all(isinstance(p, GlobalPtr) and [_key(index) for index in p.indices] == keys for p in pointers)
+        keys = [index_key(index) for index in first.indices]
+        same = all(isinstance(p, GlobalPtr) and [index_key(index) for index in p.indices] == keys for p in pointers)
         return first if same else None
 
     def is_worth(self, region: list[Statement]) -> bool:
@@ -221,12 +229,15 @@ class _Keeper:
         bounds = [value.value for value in (*loop.starts, *loop.ends, *loop.steps) if isinstance(value, Const)]
         if not isinstance(element, Tensor) or element.shape != (bounds[1],) or bounds != [0, element.size, 1]:
             return False
-        if not all(isinstance(access, GlobalStore) for access in self.accesses(region)) or any(map(_leaves, loop.body)):
+        if not all(isinstance(access, GlobalStore) for access in self.accesses(region)) or any(
+            map(leaves_block, loop.body)
+        ):
             return False
         if not any(isinstance(statement, GlobalLoad) for statement in walk(loop.body)):
             return False
         pointers = [s.pointer for s in loop.body if isinstance(s, GlobalStore) and base_array(s.pointer) is self.array]
-        return any(isinstance(p, MatrixPtr) and [_key(i) for i in p.indices] == [("index", loop, 0)] for p in pointers)
+        of_loop = [("index", loop, 0)]
+        return any(isinstance(p, MatrixPtr) and [*map(index_key, p.indices)] == of_loop for p in pointers)
 
     def is_safe(self, region: list[Statement]) -> bool:
         """Return whether nothing leaves the region or waits in it, and nothing else may access the element."""
@@ -235,7 +246,7 @@ class _Keeper:
                 return False
             if isinstance(statement, Call) and statement.function.is_ordered:
                 return False
-        return not any(map(_leaves, region))
+        return not any(map(leaves_block, region))
 
     def overlapping(self, region: list[Statement]) -> dict[Array, None]:
         """Return the arrays of other names that a region accesses and that may have the element, too."""
@@ -248,14 +259,14 @@ class _Keeper:
         """Return whether the program accesses the element, or has it anyway."""
         loop = self.task.loop
         if loop is not None and loop.over is self.array:
-            keys = [_key(index) for index in pointer.indices]
+            keys = [index_key(index) for index in pointer.indices]
             if keys == [("index", loop, axis) for axis in range(self.array.ndim)]:
                 return True
         if surely_exists(pointer):
             return True
         while isinstance(first, RangeFor) and _runs(first):
             inner = [s for s in first.body.statements if self.accesses([s])]
-            if any(_leaves(s) or isinstance(s, Return) for s in walk(first.body)):
+            if any(leaves_block(s) or isinstance(s, Return) for s in walk(first.body)):
                 return False
             first = inner[0]
         return isinstance(first, (GlobalLoad, GlobalStore))
@@ -340,18 +351,6 @@ def _runs(loop: RangeFor) -> bool:
         isinstance(a, Const) and isinstance(b, Const) and isinstance(c, Const) and (b.value - a.value) * c.value > 0
         for a, b, c in bounds
     )
-
-
-def _leaves(statement: Statement) -> bool:
-    """Return whether `break` or `continue` in a statement belongs to a loop around it."""
-    return ends_loop(statement) or ends_iteration(statement)
-
-
-def _key(index: Statement) -> object:
-    """Return what equal indices have in common: the statement, or the loop and axis, or the number."""
-    if isinstance(index, LoopIndex):
-        return ("index", index.loop, index.axis)
-    return ("number", index.value) if isinstance(index, Const) else index
 
 
 class _Copies:

@@ -2,10 +2,10 @@
 
     for i in x { y[i] = x[i] }    ->    a thread runs LOADS iterations, a block apart, whose loads are in flight at once
 
-With one load of 4 bytes at a time a thread waits most of the time: a copy of 2^27 floats took an H200 .357 ms, .285 so,
-and a stencil in three dimensions with its condition .235 and .179. The stores must not stop the loads of the next
-iteration: so the task reads fields that it does not write, which no other pointer reaches (CUDA: by `__ldg`), or the
-elements that it writes itself.
+With one load of 4 bytes at a time a thread waits most of the time: a copy of 2^27 floats took an H200 .357 ms before,
+.285 ms after, and a stencil in three dimensions with its condition .235 and .179. The stores must not stop the loads
+of the next iteration: so the task reads fields that it does not write, which no other pointer reaches (CUDA: by
+`__ldg`), or the elements that it writes itself.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from ..analysis.queries import is_index_of
 from ..context import PassContext
 
 MOST_STATEMENTS = 48
-"""Statements of a body that is short enough to be repeated."""
+"""The most statements of a body that is short enough to be repeated."""
 MOST_BYTES = 16
-"""Of a vector that neighbouring threads load together."""
+"""The most bytes of a vector that neighbouring threads load together."""
 
 
 def overlap_loads(kernel: Kernel, context: PassContext) -> bool:

@@ -35,7 +35,8 @@ GAIN = 4
 FEWEST_THREADS, MOST_THREADS = 4, 32
 """An array for whose copies fewer threads would be best keeps atomic additions, which any number of threads may do."""
 FEWEST_ITERATIONS, FEWEST_ADDITIONS = 1 << 13, 1 << 13
-"""Of a loop that is worth copies; the backend gives so many iterations more than one thread."""
+"""The fewest iterations of a loop that is worth copies, and the fewest additions; the backend gives so many iterations
+more than one thread."""
 SMALL, LARGE = 1 << 13, 1 << 24
 """Numbers in an array that is worth copies if only the launch knows how many iterations there are; in all copies.
 

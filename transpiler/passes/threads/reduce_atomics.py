@@ -49,7 +49,7 @@ from ..rewrite import DROPPED, Rewriter
 LANES = 32
 """A block of threads has full warps, so that all lanes of each take part in joining."""
 MAX_ACCUMULATORS = 64
-"""Numbers that a thread accumulates; more would not fit in registers."""
+"""The most numbers that a thread accumulates; more would not fit in registers."""
 NOT_VECTORIZED = (AtomicOp, Call, RangeFor, Rand, While)
 """Statements with which a loop is not vectorized, and runs would gain nothing."""
 MAX_TERMS = 4

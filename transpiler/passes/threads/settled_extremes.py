@@ -3,9 +3,10 @@
                                            $2 = load h[k]
     atomic min h[k], $1             ->     if $1 < $2 { atomic min h[k], $1 }
 
-Where many threads come to few elements, they wait for each other, and most come with a number that is not the least so
-far. The element only falls while the kernel runs, so that what the load finds, also in a cache, is never less than what
-it holds. Sums, counts, minima and maxima of 2^21 numbers in eight groups took an H200 4.9 ms, and 3.0 so.
+Where many threads come to few elements, they wait for each other, and most come with a number that is not the least
+so far. The element only falls while the kernel runs, so that what the load finds, also in a cache, is never less than
+what it holds. Sums, counts, minima and maxima of 2^21 numbers in eight groups took an H200 4.9 ms before, 3.0 ms
+after.
 """
 
 from __future__ import annotations

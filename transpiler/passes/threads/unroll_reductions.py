@@ -34,7 +34,7 @@ from ..analysis.queries import is_index_of
 from ..context import PassContext
 
 MAX_ITERATIONS = 16
-"""Iterations of a loop that is unrolled: each gets an accumulator."""
+"""The most iterations of a loop that is unrolled: each gets an accumulator."""
 
 
 def unroll_reductions(kernel: Kernel, context: PassContext) -> bool:

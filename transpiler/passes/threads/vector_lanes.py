@@ -10,7 +10,8 @@
 
 A compiler alone looks at the innermost loop only. Here that is a sum over `k`, which it takes in another order or not
 at all, and whose elements `b[k, j]` are a row apart. The same sums of neighbouring `j` need neighbouring elements, in
-the order of the source: a vector times a field of 512 x 512 numbers took one core .49 ms, .029 so (gcc 12).
+the order of the source: a vector times a field of 512 x 512 numbers took one core .49 ms before, .029 ms after (gcc
+12).
 
 The inner loops have constant bounds, and what they load from fields is at `j` along the last axis, a fixed distance
 from it, or does not depend on `j`, or on no index but that of the lane (`x[j]`, which a compiler loads before the
@@ -23,14 +24,15 @@ Nor does gcc 12 take a loop that stores what it carries from one iteration to th
     s = .9 * s + x[t, c]; y[t, c] = s
     before = last; last = x[t, c]
 
-Those are for `lane_loops` as well: 512 filters of 256 numbers took one core .71 ms, .042 so.
+Those are for `lane_loops` as well: 512 filters of 256 numbers took one core .71 ms before, .042 ms after.
 
 Branches that only change variables are selections in each lane:
 
     if d < best { best = d; where = k }
 
-The nearest of 4,096 points to each of 32,768 took one core 104 ms, 6.3 so, since no compiler takes several `k` at a
-time; the greatest number of each column of 1024 x 4096 took 12.9 ms, .5 so (Zen 5, gcc 12).
+The nearest of 4,096 points to each of 32,768 took one core 104 ms before, 6.3 ms after, since no compiler takes
+several `k` at a time. The greatest number of each column of 1024 x 4096 took 12.9 ms before, .5 ms after (Zen 5, gcc
+12).
 """
 
 from __future__ import annotations
@@ -74,7 +76,7 @@ from ..analysis.queries import is_index_of
 from ..context import PassContext
 
 FEWEST = 16
-"""Iterations of the innermost axis that are worth vectors, if their number is known."""
+"""The fewest iterations of the innermost axis that are worth vectors, if their number is known."""
 NOT_TAKEN = (
     AtomicOp, Rand, Call, While, Break, Continue, Return, *TOPOLOGY_WRITERS, *RECORDS, *TEXTURE_STATEMENTS,
 )  # fmt: skip

@@ -71,17 +71,18 @@ from .tiled_loops import new_shared
 FEWEST_TILES = 4
 """Tiles of a loop that is worth them, if its trip count is known."""
 UNROLLED = 16
-"""Iterations that a compiler may unroll where it gets a number: loads from shared memory then need no addresses."""
+"""The iterations that a compiler may unroll where it gets a number: loads from shared memory then need no
+addresses."""
 LARGE_BLOCK = 512
 """Threads of a block of a loop with so many iterations: all pairs of 65,536 bodies took an H200 3.11 ms in blocks of
-128, and 2.73 in such."""
+128 threads, and 2.73 ms in blocks of 512."""
 MANY = 1 << 16
 MOST_BYTES = 8192
-"""Of the tiles of a block: so many of them that all threads of an SM still run at once."""
+"""The most bytes of the tiles of a block: all threads of an SM still run at once."""
 LARGEST_END = MAX_ITERATIONS - 1024
-"""Of a loop whose index counts up by blocks of threads, without wrapping."""
+"""The largest end of a loop whose index counts up by blocks of threads without wrapping."""
 MOST_UNROLLED = 1 << 13
-"""Statements that a loop with a hint to unroll it may become."""
+"""The most statements that a loop with a hint to unroll it may become."""
 
 
 class Place(NamedTuple):

@@ -28,15 +28,15 @@ from .bank_conflicts import cycles
 from .thread_values import ThreadValues
 
 PADDINGS = (0, 1, 2, 4, 8)
-"""Elements after each row."""
+"""The numbers of elements that are tried as padding of a row."""
 WORTH = 0.8
 """The most cycles that a padding may take, as a part of those without."""
 ALIGNED_BYTES, FOR_ALIGNMENT = 16, 1.1
 """What compilers load at once, and how many times the fewest cycles rows may take that begin at its multiples."""
 MOST_BYTES = 48 * 1024
-"""Of the shared memory of a block, in which CUDA has arrays of constant size."""
+"""The shared memory of a block [bytes] in which CUDA has arrays of constant size."""
 ITERATIONS = 16
-"""Of a serial loop whose length is known at run time only."""
+"""The iterations that are counted for a serial loop whose length is known at run time only."""
 
 
 def padded_rows(kernel: Kernel, context: PassContext) -> bool:

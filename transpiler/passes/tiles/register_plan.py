@@ -41,8 +41,8 @@ TOGETHER = 4
 """Neighbouring columns of a thread, which it reads by one access. Those of the next threads are behind them, so that
 the threads of a subgroup use all banks: 3.31 ms in place of 3.65 for 4096 x 4096 numbers, 8 x 8 a thread."""
 FEWEST = 300 * 300
-"""Iterations that are worth it, if their number is known: 256 x 256 take an H200 13.7 us so, and 13.5 with a thread
-each, 511 x 511 25 and 55."""
+"""Iterations that are worth it, if their number is known: 256 x 256 take an H200 13.7 us by tiles and 13.5 us with a
+thread each, 511 x 511 25 and 55 us."""
 THIN, SHORT = 32, 32
 """Iterations of each axis, and of the serial loop, that are too few. Tiles of loops that are not thin have no more
 iterations than the loops."""
@@ -81,15 +81,18 @@ class Shape:
 SMALL, LARGE = Shape(4, 4, 16), Shape(8, 8, 16)
 FOR_LARGE_THREADS = Shape(8, 4, 16)
 """In place of SMALL: ndarrays of 1536 x 1536, 1000 x 1000 and 384 x 384 numbers take an H100 .219, .0687 and .0189 ms
-on CUDA, and with 4 x 4 a thread .267, .0756 and .0195; on Vulkan .269, .0929 and .0301, so .279, .0833, .0235."""
+on CUDA, and with 4 x 4 a thread .267, .0756 and .0195; on Vulkan .269, .0929 and .0301, and with 4 x 4
+.279, .0833 and .0235."""
 LARGE_BUFFERED = Shape(8, 8, 16, double_buffered=True)
-"""In place of LARGE on CUDA: 4096 x 4096 numbers in fields take an H200 2.86 ms so, and 3.08 with one tile; in ndarrays
-2.95 and 3.02; on Vulkan 3.64 and 3.51. With 8 x 4 or 4 x 4 a thread two tiles gain 2 % at most, or lose 30."""
+"""In place of LARGE on CUDA: 4096 x 4096 numbers in fields take an H200 2.86 ms by two tiles, and 3.08 ms with one;
+in ndarrays 2.95 and 3.02; on Vulkan 3.64 and 3.51. With 8 x 4 or 4 x 4 a thread two tiles gain 2 % at most, or lose
+30."""
 LARGE_OF_ANY_SIZE = Shape(8, 8, 8)
 """In place of LARGE on CUDA, for lengths that only the launch knows, if a tile is not whole: ndarrays of 4095 x 4095
-numbers take an H200 3.26 ms so, and 3.72 with the 16 elements of each array that a thread of LARGE loads."""
+numbers take an H200 3.26 ms by this shape, and 3.72 ms with the 16 elements of each array that a thread of LARGE
+loads."""
 MANY = 2048 * 2048
-"""Iterations that are worth blocks of 128 x 128."""
+"""The fewest iterations that are worth blocks of 128 x 128."""
 
 
 @dataclass(eq=False, slots=True)
@@ -239,7 +242,7 @@ class Plan:
 VALUES = (Const, Operation, Cast, LoopIndex, ArgLoad, ArrayShape)
 """Statements that may be computed again anywhere."""
 MOST_VARIABLE_BYTES = 16
-"""Of the local variables of an iteration, of which a thread has 16."""
+"""The most bytes of the local variables of an iteration, of which a thread has 16."""
 
 
 def plan_of(task: Task, capabilities: Capabilities) -> Plan | None:

@@ -10,15 +10,16 @@
                                           }
                                       }
 
-Threads that store an element of 36 bytes each store 4 bytes to 32 different places at a time, of which memory takes 32
-bytes each: such parts of lines leave the cache before the others come. Copies of 2^23 numbers as 3 x 3 matrices took an
-H200 .39 ms, .115 so, which is what memory allows; of structs of 7 numbers .29 and .115, of 16 .65 and .17. Elements of
-up to 5 numbers take the same time either way. Loads may stay: what neighbours leave of a line is in the cache.
+Threads that store an element of 36 bytes each store 4 bytes to 32 different places at a time, of which memory takes
+32 bytes each: such parts of lines leave the cache before the others come. Copies of 2^23 numbers as 3 x 3 matrices
+took an H200 .39 ms before, .115 ms after, which is what memory allows; of structs of 7 numbers .29 and .115, of 16
+.65 and .17. Elements of up to 5 numbers take the same time either way. Loads may stay: what neighbours leave of a
+line is in the cache.
 
 Where an iteration stores a part of its element, it loads the others and stores them again, as does nobody else: all
 accesses of the loop to the array are at its own index. A part of less than a third is not worth it. Nor is it where
-iterations differ in length, since a block waits for its longest: singular values of 2^21 matrices took .089 and, on
-Vulkan, .091 ms so, and take .083 and .073.
+iterations differ in length, since a block waits for its longest: singular values of 2^21 matrices took .089 ms with
+staged stores (Vulkan: .091), and take .083 ms without (.073).
 """
 
 from __future__ import annotations
@@ -64,14 +65,14 @@ from .padded_rows import MOST_BYTES
 from .tiled_loops import is_in_order, new_shared
 
 FEWEST, MOST = 24, 256
-"""Bytes of an element that are worth it: more take so much shared memory that fewer threads run at once. 6 x 6 floats
-take 18 KiB of a block, and an H200 has 228 KiB for its 2,048 threads on an SM."""
+"""The fewest and the most bytes of an element that is worth it. Larger elements take so much shared memory that fewer
+threads run at once: 6 x 6 floats take 18 KiB of a block, and an H200 has 228 KiB for its 2,048 threads on an SM."""
 MOST_PLACES = 96
-"""Numbers of an element that loops around a store may reach."""
+"""The most numbers of an element that loops around a store may reach."""
 PART = 3
 """The whole of an element, as a multiple of what each iteration stores at least."""
 FEW = 1 << 15
-"""Iterations whose stores stay in a cache anyway; a guess."""
+"""The number of iterations below which stores stay in a cache anyway; a guess."""
 MOST_WORDS = 1 << 31
 
 

@@ -23,7 +23,7 @@ from ..analysis.queries import count_along, is_given, is_index_of, names_of
 from ..rewrite import Rewriter
 
 MOST_ITERATIONS = 2**31 - 1
-"""Of a parallel loop."""
+"""The most iterations of a parallel loop."""
 
 
 def counts_of(builder: Builder, loop: RangeFor) -> list[Statement]:

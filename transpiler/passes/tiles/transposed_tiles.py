@@ -41,7 +41,7 @@ from .tiled_loops import (
 LONG, SHORT = 32, 8
 """Iterations of a tile along the other axis and along the last one: 8 floats are the 32 bytes of an access."""
 FEWEST = 1 << 16
-"""Iterations that are worth tiles: the arrays of fewer are in a cache."""
+"""The fewest iterations that are worth tiles: the arrays of fewer are in a cache."""
 THIN = LONG // 2
 """Iterations along an axis for which most of a tile is used, where only the launch knows how many there are."""
 

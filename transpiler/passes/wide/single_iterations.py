@@ -26,7 +26,7 @@ from ..analysis.reducible import is_invariant
 from ..context import PassContext
 
 NAME = "iteration"
-"""Of the function; if a kernel has several, names of files tell them apart."""
+"""The name of the function; if a kernel has several, names of files tell them apart."""
 
 
 def single_iterations(kernel: Kernel, context: PassContext) -> bool:

@@ -22,7 +22,8 @@ j decides (`inside_rows`), and their loops over columns are unrolled (`columns`)
     for c in 9 { if 0 <= j + c - 4 < m { s += w[c] * x[i, j + c - 4] } }    ->    if j >= 4 && j < m - 7 { ... }
 
 Blocks of a loop that only stores start in order, each thread with one such access: in a grid-stride loop they drift
-apart. 2^27 floats took an H200 .124 ms so, .119 with one access a thread and blocks of 256; with blocks of 128 .160.
+apart. 2^27 floats took an H200 .124 ms in a grid-stride loop, .119 with one access a thread and blocks of 256, .160
+with blocks of 128.
 """
 
 from __future__ import annotations
@@ -66,11 +67,11 @@ from .wide_cells import bits_of, plan_of_cells
 from .widenable import COUNTS, WIDTH, Plan, comparisons, is_usual, plan_of
 
 BLOCK = 256
-"""Threads of a block that only stores."""
+"""The threads of a block of a loop that only stores."""
 PARTS = {4: "quarter", 2: "half"}
 """What a row has as many of as a vector has numbers."""
 STATEMENTS = (Alloca, Continue, GlobalStore, If, LocalStore, RangeFor)
-"""Of which, besides values and loads, a body may consist."""
+"""The statements, besides values and loads, that a body may consist of."""
 
 
 def wide_accesses(kernel: Kernel, context: PassContext) -> bool:
@@ -325,7 +326,7 @@ def _add_rest_of_rows(
 ) -> SingleIteration:
     """Add a loop over the iterations of one wide iteration; return where it runs one. If rows are not aligned,
     neighbouring threads take neighbours: seven points of 703^3 floats took an H200 1.97 ms with four neighbours a
-    thread, 1.34 so (on Vulkan 2.13 and 1.19). aligned: None if they are not.
+    thread, 1.34 ms with neighbouring threads (on Vulkan 2.13 and 1.19). aligned: None if they are not.
     """
     first, end = last_index(builder, plan), plan.loop.ends[-1]
     lanes, one = builder.const(plan.lanes), builder.const(1)

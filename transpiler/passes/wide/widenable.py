@@ -48,11 +48,11 @@ from .neighbours import Row
 WIDTH = 16
 """Bytes of the widest load."""
 FEW = 1 << 16
-"""Iterations of which a GPU runs each in a thread of its own."""
+"""The number of iterations below which a GPU runs each in a thread of its own."""
 MOST_INSIDE = 32
-"""Iterations of a loop inside."""
+"""The most iterations of a loop inside."""
 MOST_BY_LANE = 16
-"""Operations that are written for each of the iterations."""
+"""The most operations that are written for each of the iterations."""
 AWAY = 2
 """Vectors between the one at an index and the farthest neighbour's."""
 SIGNED = INTEGER | {"neg"}

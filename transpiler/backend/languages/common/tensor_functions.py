@@ -53,8 +53,8 @@ LARGEST_LITERAL = 9
 LONGEST_UNROLLED = 32
 """Elements of the longest vectors whose loops have a hint to unroll them, if `Language.unrolled` is less: gcc keeps a
 vector in memory while there is a loop over it. One iteration of D3Q19, whose vectors have 19 elements, took one core
-11.3 ms, 7.0 so, its collision alone 8.8 and .32 (gcc 12). Vectors of 48 in an array of vectors are faster in loops,
-matrices too."""
+11.3 ms with a loop, and 7.0 ms unrolled; its collision alone 8.8 and .32 ms (gcc 12). Vectors of 48 in an array of
+vectors are faster in loops, matrices too."""
 BREAK = " " * 8
 
 
