@@ -132,10 +132,10 @@ def store_syntax(language: Language, type: Type) -> Syntax:
 
 def constant_syntax(language: Language, const: Const) -> Syntax:
     """Return the syntax of a number, which has no operands (-1 is a unary minus)."""
-    if const.is_mask and const.value > 9:
-        kind = _scalar(const.type)
-        return Syntax(f"0x{int(const.value):X}{language.literals.integer_suffixes[kind.name]}")
-    return literals.literal(language, _scalar(const.type), const.value)
+    kind = _scalar(const.type)
+    if const.notation and kind.is_integral and int(const.notation, 0) == const.value:
+        return literals.in_notation(language, kind, const.notation)
+    return literals.literal(language, kind, const.value)
 
 
 def operation_syntax(language: Language, operation: Operation, exact: bool = False) -> Syntax:
