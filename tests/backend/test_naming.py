@@ -1,5 +1,6 @@
 """Names are legal in every language, readable, and unique where they are seen."""
 
+import numpy as np
 import pytest
 
 import shadesmith as ti
@@ -99,3 +100,26 @@ def test_only_indices_that_move_with_an_innermost_loop_have_64_bits() -> None:
     assert "x(i - 1ll)" in near.source(1, arch=ti.cpu) and "x(args.k + 1)" in near.source(1, arch=ti.cpu)
     assert "y(i + 1)" in sums.source(arch=ti.cpu) and "x(j + 1ll)" in sums.source(arch=ti.cpu)
     assert "ll" not in near.source(1, arch=ti.cuda).partition("#define x(i)")[2]
+
+
+def test_an_end_that_is_read_is_named_after_its_loop_and_another_element_by_its_index() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    first, total = ti.field(ti.i32, 11), ti.field(ti.f32, 10)
+
+    @ti.kernel
+    def rows(x: ti.types.ndarray(ti.f32, 1)):
+        for i in total:
+            for k in range(first[i], first[i + 1]):
+                total[i] += x[k]
+
+    @ti.kernel
+    def steps(x: ti.types.ndarray(ti.f32, 1)):
+        for i in total:
+            x[i + 1], x[i - 2] = x[i - 2], x[i + 1]
+
+    given = np.zeros(20, np.float32)
+    for arch in (ti.cuda, ti.vulkan, ti.cpu):
+        text = rows.source(given, arch=arch)
+        assert "int end_k = first(i + 1);" in text and "k < end_k" in text and "first_i" not in text
+        text = steps.source(given, arch=arch)
+        assert "float x_i_plus_1 = x(i + 1" in text and " = x_i_plus_1;" in text

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import NOWHERE, SourceLocation, TaichiCompilationError, TaichiTypeError
 from .nodes import Block, Statement, clone, operands
 from .ops import OPS, U1_OPS, RuleError, ShapeError
-from .origins import origin_in, settled
+from .origins import notation_in, origin_in, settled
 from .statements import (
     AtomicOp,
     Cast,
@@ -117,7 +117,7 @@ class Builder:
         """Return a number, converted to `type` as NumPy would; one that has a name in Python keeps it."""
         if value.__class__ is int and 0 <= value < 128 and type.kind in ("int", "uint"):  # most are
             return self.add(Const(value, type=type))
-        origin = None if value.__class__ is float else origin_in(value)
+        origin, notation = (None, "") if value.__class__ is float else (origin_in(value), notation_in(value))
         if type.kind == "float":
             if -LEAST_LIMIT < value < LEAST_LIMIT:
                 value = float(type.numpy.type(value))
@@ -128,7 +128,8 @@ class Builder:
             value = bool(value)
         else:
             value = type(value)
-        return self.add(Const(value, settled(origin, value, type) if origin is not None else None, type=type))
+        origin = settled(origin, value, type) if origin is not None else None
+        return self.add(Const(value, origin, notation, type=type))
 
     def cast(self, value: Statement, type: Scalar, is_implicit: bool = False) -> Statement:
         """Return `value` with its elements cast to `type`, if they differ. is_implicit: the user wrote no cast."""
@@ -137,7 +138,7 @@ class Builder:
             return value
         if isinstance(value, Const):
             made = self.const(_cast_number(value.value, type), type)
-            made.origin = settled(value.origin, made.value, type)
+            made.origin, made.notation = settled(value.origin, made.value, type), value.notation
             return made
         return self.add(Cast(value, is_implicit=is_implicit, type=with_element(value.type, type)))
 

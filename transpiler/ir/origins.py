@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator
+from dataclasses import field
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -65,6 +66,7 @@ class Origin:
         note: of a named number, where it comes from, "" for a captured one of this name; of an opaque one, its text.
         operands: of an operation.
         size: the number of its parts.
+        notation: of a literal that is not decimal in Python, as of a `Const`.
     """
 
     op: str
@@ -74,6 +76,7 @@ class Origin:
     note: str = ""
     operands: tuple[Origin, ...] = ()
     size: int = 1
+    notation: str = field(default="", compare=False)
 
     @property
     def number(self) -> Number:
@@ -116,7 +119,7 @@ def block_size(value: int) -> Origin:
 
 def literal(value: Any, type: Scalar) -> Origin:
     """Return the origin of a number that has no name."""
-    return Origin(LITERAL, type, plain_number(value))
+    return Origin(LITERAL, type, plain_number(value), notation=notation_in(value))
 
 
 def operation(op: str, operands: tuple[Origin, ...], value: Any, type: Scalar) -> Origin | None:
@@ -142,7 +145,7 @@ def converted(origin: Origin, type: Scalar) -> Origin:
     if origin.type == type:
         return origin
     if origin.op == LITERAL:
-        return literal(origin.value, type)
+        return Origin(LITERAL, type, origin.value, notation=origin.notation)
     return _cast(origin, type)
 
 
@@ -197,7 +200,7 @@ def _at(origin: Origin, type: Scalar) -> Origin:
     if origin.type == type and not origin.operands:
         return origin
     operands = tuple(_at(operand, type) for operand in origin.operands)
-    return Origin(origin.op, type, origin.value, origin.name, origin.note, operands, origin.size)
+    return Origin(origin.op, type, origin.value, origin.name, origin.note, operands, origin.size, origin.notation)
 
 
 def _cast(origin: Origin, type: Scalar) -> Origin:
@@ -212,7 +215,13 @@ _classes: dict[int, type] = {}
 
 @cache
 def _class_with_origin(kind: Any) -> Any:
-    members = {"origin": None, "plain": None, "__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    members = {
+        "origin": None,
+        "plain": None,
+        "notation": "",
+        "__module__": kind.__module__,
+        "__qualname__": kind.__qualname__,
+    }
     made = type(kind.__name__, (kind,), members)  # errors show the user's class
     _classes[id(made)] = made
     return made
@@ -229,6 +238,18 @@ def with_origin(value: Any, origin: Origin | None) -> Any:
     made = _class_with_origin(kind)(value)
     made.origin, made.plain = origin, value
     return made
+
+
+def with_notation(value: int, notation: str) -> int:
+    """Return a number that remembers its literal in Python, `0x00ff`, of a subclass of int."""
+    made: Any = _class_with_origin(int)(value)
+    made.notation, made.plain = notation, value
+    return made  # type: ignore[no-any-return]
+
+
+def notation_in(value: Any) -> str:
+    """Return the literal that a number remembers, "" for any other object."""
+    return value.notation if id(type(value)) in _classes else ""
 
 
 def origin_in(value: Any) -> Origin | None:
@@ -365,7 +386,7 @@ def python_text(origin: Origin, outer: int = 0) -> str:
         case "named":
             return origin.note if origin.note else origin.name
         case "literal":
-            return repr(origin.value)
+            return origin.notation or repr(origin.value)
         case "opaque":
             return origin.note
         case "cast":

@@ -121,12 +121,13 @@ class Const(Statement):
     """A number. `value` is a Python int, float or bool that `type` (a scalar) represents exactly.
 
     origin: the expression of named numbers that printers write instead.
-    is_mask: an unsigned integer that printers write in base 16.
+    notation: the literal, in lower case, that printers write of an integer that has this value: `0x00ff`, `0b101`.
+        Two constants that differ in it alone are equal.
     """
 
     value: int | float | bool
     origin: Origin | None = None
-    is_mask: bool = False
+    notation: str = ""
 
 
 @dataclass(eq=False, slots=True)

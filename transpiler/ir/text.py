@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..errors import NOWHERE, SourceLocation
+from .constant_arrays import number_text
 from .forms import IRText as IRText
 from .functions import Call, CallResult, Function, Reference
 from .nodes import Block, Statement, operands
@@ -91,8 +92,7 @@ def _header(kernel: Kernel) -> list[str]:
     signature = ", ".join(text for _, text in sorted(items, key=lambda item: item[0]))
     returns = f" -> {', '.join(map(str, kernel.returns))}" if kernel.returns else ""
     lines = [VERSION_LINE, f"kernel {kernel.name}({signature}){returns}"]
-    for struct in kernel.structs():
-        lines.append(f"  struct {struct} {{{', '.join(f'{name}: {type}' for name, type in struct.members)}}}")
+    lines += [f"  struct {s} {{{', '.join(f'{name}: {type}' for name, type in s.members)}}}" for s in kernel.structs()]
     lines += [f"  gradient {a.name}: {_array(a)}" for a in kernel.arrays if a.is_gradient]
     lines += [f"  field {a.name}: {_array(a)}" for a in kernel.arrays if a.parameter is None]
     lines += [f"  shared {a.name}: {_array(a)}" for a in kernel.shared]
@@ -312,8 +312,8 @@ class _Flat(_Printer):
     def value(self, statement: Statement) -> str:
         """Return the right side of a line that defines a value."""
         match statement:
-            case Const(value=value):
-                return f"const {value!r}"
+            case Const():
+                return f"const {number_text(statement)}"
             case Operation(op=op, operands=values):
                 return f"{op} {self.refs(values)}"
             case Cast(value=value, bits=bits):
@@ -531,8 +531,8 @@ class _Nested(_Printer):
 
     def expression(self, statement: Statement) -> Text:
         match statement:
-            case Const(value=value):
-                return (repr(value), 3 if not repr(value).startswith("-") else 2)
+            case Const():
+                return (text := number_text(statement), 3 - text.startswith("-"))
             case Operation():
                 return self.operation(statement)
             case Cast(value=value, bits=bits):

@@ -74,3 +74,10 @@ def test_large_matrices_stay() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     assert "sum = add_product_f32(sum, a.m[i][k], b.m[k][j])" in make(np.eye(6).tolist())[0].source(arch=ti.cpu)
     assert "sum = add_product_f32(sum, a.m[i][k], b.m[k][j])" not in make(np.eye(7).tolist())[0].source(arch=ti.cpu)
+
+
+def test_a_product_with_a_vector_is_a_line_for_each_term() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    source = make(LITERALS["transition"])[0].source(arch=ti.cpu)
+    assert "r.x = add_product_f32(0.0f, a.m[0][0], b.x);\n    r.x = add_product_f32(r.x, a.m[0][1], b.y);" in source
+    assert "add_product_f32(add_product_f32(" not in source

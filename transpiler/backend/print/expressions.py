@@ -409,7 +409,7 @@ def _const(e: Expressions, value: Const) -> Rendered:
         assert isinstance(kind, Scalar)
         extension = e.language.type_extensions.get(kind.name)
         e.need(*([f"extension {extension}"] if extension else []))  # no statement may have this type
-        parts: list[Statement] = [Const(o.number, o, type=o.type) for o in origin.operands]
+        parts: list[Statement] = [Const(o.number, o, o.notation, type=o.type) for o in origin.operands]
         if origin.op == CAST:
             return e.formatted(cast_syntax(e.language, Cast(parts[0], type=kind)), parts[0])
         operation = Operation(origin.op, parts, type=kind)

@@ -47,7 +47,6 @@ from ...ir.textures import TEXEL_READS, ImageStore
 from ...ir.threads import Collective, Exchange, ThreadFor
 from ...ir.types import Scalar, element_of, u1
 from ...lazy_dataclasses import dataclass
-from ..languages.common.naming import bound_name
 from .repetition import (
     ATOMS,
     COMPARISONS,
@@ -64,6 +63,7 @@ from .repetition import (
     may_repeat,
     memory_behind,
 )
+from .value_names import names_of_ends
 
 CALLS = (AtomicOp, Rand, Collective, Exchange, Call, Activate, Deactivate, Append)
 """Effects with a value: a call that is printed exactly once, at its position."""
@@ -370,9 +370,7 @@ class _Placer:
             self.add_points(statement.starts[0], here)
             for value in (*statement.starts[1:], *statement.ends):
                 self.add_points(value, here if is_settled(value) else inside)
-            for end, name in zip(statement.ends, statement.names):
-                if isinstance(end, (Operation, Call, Length)) and name.strip("_") and not (end.hint or is_settled(end)):
-                    self.placement.ends.setdefault(end, bound_name("end", name))
+            self.placement.ends = names_of_ends(statement) | self.placement.ends
         else:
             if isinstance(statement, Return) and len(statement.values) > 1:
                 self.in_braces.update(statement.values)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ...ir.functions import Call, CallResult
 from ...ir.nodes import Statement
-from ...ir.sparse import Append
+from ...ir.sparse import Append, Length
 from ...ir.statements import (
     Alloca,
     ArgLoad,
@@ -29,12 +29,15 @@ from ...ir.statements import (
     MatrixPtr,
     Operation,
     Rand,
+    RangeFor,
     StructElement,
     StructInit,
     StructPtr,
     base_pointer,
 )
 from ...ir.types import Scalar, Tensor, u1
+from ..languages.common.naming import bound_name
+from .repetition import is_settled
 
 ORDERS = {"lt", "le", "gt", "ge"}
 MAX_LENGTH = 24
@@ -106,6 +109,16 @@ def derived_name(value: Statement) -> str:
     return _word(value) or "value"
 
 
+def names_of_ends(loop: RangeFor) -> dict[Statement, str]:
+    """Return names for computed or loaded ends of a loop, of those that need one: `end_k` of the loop over `k`."""
+    return {
+        end: bound_name("end", name)
+        for end, name in zip(loop.ends, loop.names)
+        if isinstance(end, (Operation, Call, Length, GlobalLoad))
+        if name.strip("_") and not (end.hint or is_settled(end))
+    }
+
+
 def _element(pointer: Statement) -> str:
     """Return the name of a value in memory: `x_i` of `x(i)`."""
     match pointer:
@@ -117,7 +130,7 @@ def _element(pointer: Statement) -> str:
     if not isinstance(base, GlobalPtr):
         return _array(pointer)
     other = f"{base.array.name}_{'row' if base.lanes > 1 and base.array.ndim > 1 else 'value'}"
-    words = [_word(index) for index in base.indices]
+    words = [_index(index) for index in base.indices]
     if base.is_flat and words[0] and words[0].startswith(f"{base.array.name}_"):
         return other
     if not words or not all(words):
@@ -129,6 +142,15 @@ def _element(pointer: Statement) -> str:
     joined = ("" if all(len(part) == 1 for part in parts) else "_").join(parts)
     name = f"{base.array.name}_{joined}"
     return name if len(name) <= MAX_LENGTH else other
+
+
+def _index(index: Statement) -> str | None:
+    """Return the name of an index: `i_plus_1`, since `x_i` is another element than `x(i + 1)`."""
+    match index:
+        case Operation(op=op, operands=[a, Const(value=number)]) if number and op.endswith(("add", "sub")):
+            is_sum = op.endswith("add") == (number > 0)
+            return f"{word}_{'plus' if is_sum else 'minus'}_{abs(int(number))}" if (word := _word(a)) else None
+    return _word(index)
 
 
 def _array(pointer: Statement) -> str:

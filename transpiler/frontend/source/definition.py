@@ -21,7 +21,7 @@ from ...lang.packs import flattened_members
 from ...lazy_dataclasses import dataclass
 from ...nesting import deep_recursion
 from .bindings import find_mutable
-from .function_lines import parse_function
+from .function_lines import parse_function, remember_notations
 from .prompt_source import prompt_lines
 
 NO_DEFAULT = inspect.Parameter.empty
@@ -328,6 +328,7 @@ def _parsed(
     definition, count = tree
     source = SourceText(code.co_filename, first_line, tuple(line.rstrip("\r\n") for line in source_lines[:count]))
     _check_kind(definition, location_of(source, definition, code.co_name))
+    remember_notations(definition, source.lines, first_line)
     if any("__" in line for line in source.lines):
         _mangle(definition, function.__qualname__)
     return ParsedFunction(source, cast(ast.FunctionDef, definition), find_mutable(cast(ast.FunctionDef, definition)))
@@ -347,6 +348,7 @@ def _parsed_lambda(function: Callable[..., Any], lines: list[str], nowhere: Sour
             made = cast(ast.FunctionDef, ast.parse(f"def {LAMBDA_NAME}(): pass").body[0])
             made.args, made.body = node.args, [ast.copy_location(ast.Return(node.body), node.body)]
             ast.copy_location(made, node)
+            remember_notations(made, source.lines, node.lineno)
             return ParsedFunction(source, made, find_mutable(made))
     message = f"The source of a `lambda` is not available in {code.co_filename}, line {code.co_firstlineno}"
     raise nowhere.error(TaichiSyntaxError, message, "write a `def` below `@ti.func`")

@@ -10,7 +10,11 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections.abc import Sequence
 
+from ...ir.origins import with_notation
+
+NOT_DECIMAL = re.compile(r"\b0[xXbB]\w+")
 HEADER = re.compile(r"(async\s+)?def\b")
 
 
@@ -45,6 +49,21 @@ def _parse(block: list[str], first_line: int) -> ast.stmt | None:
         return None
     statement: ast.stmt = body[0]
     return ast.increment_lineno(statement, before) if before < 0 else statement
+
+
+def remember_notations(tree: ast.AST, lines: Sequence[str], first_line: int) -> None:
+    """Replace the integers of literals in base 16 and 2 by such as remember the literal: what people read keeps it.
+
+    first_line: number in the file of the first of `lines`.
+    """
+    if not any(NOT_DECIMAL.search(line) for line in lines):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and type(node.value) is int:
+            line = lines[node.lineno - first_line].encode()
+            literal = line[node.col_offset : node.end_col_offset].decode()
+            if NOT_DECIMAL.fullmatch(literal):
+                node.value = with_notation(node.value, literal.replace("_", "").lower())
 
 
 def _count_by_indentation(lines: list[str]) -> int | None:

@@ -456,7 +456,7 @@ def _const(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:
     number = type(value)
     if type.is_integral and number != value:
         raise TextError(line.number, f"{rest} does not fit {type}")
-    return Const(number)
+    return Const(number, notation=rest.lower() if rest[:2].lower() in ("0x", "0b") else "")
 
 
 def _cast(reader: _Reader, line: Line, rest: str, type: Type) -> Statement:

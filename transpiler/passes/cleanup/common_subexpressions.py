@@ -83,6 +83,8 @@ class _Sharing(MemoryWalk):
         values: those in scope, by key.
         added: the keys of `values` in the order of their statements.
         texels: values of the texture reads of the current block, by texture and operands.
+        numbers: of constants in several notations (`0xff` and 255), which stay two, one for all; operations on them are
+            equal. equal: those of each value. Both are empty if all constants are decimal.
         has_emptied: nothing is left of a block.
         merged_to_locals, merged_to_elements: a value that is stored was merged with another; the passes that forward
             stored values compare these.
@@ -93,6 +95,8 @@ class _Sharing(MemoryWalk):
         self.values: dict[Key, Statement] = {}
         self.added: list[Key] = []
         self.texels: dict[Key, Statement] = {}
+        self.numbers: dict[Statement, Statement] = {}
+        self.equal: dict[Key, Statement] = {}
         self.has_emptied = False
         self.merged_to_locals = False
         self.merged_to_elements = False
@@ -142,9 +146,21 @@ def _sharing(key_of: Callable[[Any], Key | None]) -> Rule:
     return share
 
 
+def _number(rewriter: _Sharing, statement: Const) -> Statement | None:
+    """The rule for constants."""
+    first = _share_number(rewriter, statement)
+    key = _const_key(statement)
+    if first is None and key is not None and (statement.notation or rewriter.numbers):
+        decimal = rewriter.values.get((*key[:-1], ""), statement)
+        rewriter.numbers[statement] = rewriter.equal.setdefault(key[:-1], decimal)
+    return first
+
+
 def _operation(rewriter: _Sharing, statement: Operation) -> Statement | None:
     """The rule for operations, which are the most."""
     op, operands = statement.op, statement.operands
+    if rewriter.numbers:
+        operands = [rewriter.numbers.get(operand, operand) for operand in operands]
     if op in COMMUTATIVE and id(operands[0]) > id(operands[1]):
         key: Key = (op, operands[1], operands[0], statement.type)
     else:
@@ -195,7 +211,7 @@ def _const_key(statement: Const) -> Key | None:
     value: Hashable = statement.value
     if value.__class__ is float and (value == 0 or value != value):
         value = repr(value)  # it distinguishes 0.0 from -0.0, and makes NaN equal to itself
-    return (Const, statement.type, value, statement.origin, statement.is_mask)
+    return (Const, statement.type, value, statement.origin, statement.notation)
 
 
 def _cast_key(statement: Cast) -> Key | None:
@@ -293,6 +309,7 @@ KEYS: dict[type[Statement], Callable[[Any], Key | None]] = {
 }
 """Key under which two statements of a class are equal; a key of None: this statement is never shared."""
 
+_share_number = _sharing(_const_key)
 RULES: dict[type[Statement], Rule] = {
     GlobalLoad: _load,
     GlobalStore: _write,
@@ -300,4 +317,5 @@ RULES: dict[type[Statement], Rule] = {
     Operation: _operation,
     **dict.fromkeys(TEXEL_READS, _texel),
     **{kind: _sharing(key_of) for kind, key_of in KEYS.items()},
+    Const: _number,
 }

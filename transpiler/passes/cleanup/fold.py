@@ -91,7 +91,7 @@ def _cast(rewriter: Rewriter, cast: Statement) -> Statement | None:
         return None
     folded = _converted(rewriter, cast, value, cast.type, value.type)
     if folded is not None and not cast.bits:
-        folded.origin = settled(value.origin, folded.value, cast.type)
+        folded.origin, folded.notation = settled(value.origin, folded.value, cast.type), value.notation
     return folded
 
 

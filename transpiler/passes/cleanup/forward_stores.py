@@ -367,7 +367,7 @@ def _is_equal(a: Statement | None, b: Statement) -> bool:
 
 
 def _number(const: Const) -> tuple[object, ...]:
-    return const.type, repr(const.value), const.name, const.origin, const.is_mask
+    return const.type, repr(const.value), const.name, const.origin
 
 
 def _part(rewriter: Rewriter, value: Statement, pointer: Statement, origin: Statement) -> Statement:

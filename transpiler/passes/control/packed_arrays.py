@@ -126,7 +126,7 @@ class Place:
 
 def mask_number(builder: Builder, value: int, type: Type | None) -> Const:
     """Return an integer that is written in base 16."""
-    return builder.add(Const(value, is_mask=True, type=type))
+    return builder.add(Const(value, notation=hex(value) if value > 9 else "", type=type))
 
 
 def _place(builder: Builder, array: Array, words: Array, packing: Packing, indices: list[Statement]) -> Place:

@@ -36,7 +36,7 @@ OPERATIONS = frozenset({"add", "sub", "bit_and", "bit_or", "bit_xor", "wrapping_
 MOST = 4
 """Comparisons of a condition."""
 QUOTIENTS = frozenset({"div", "rsqrt", "sqrt"})
-REMARK = Remark("all are compared, without jumps between (eager_conditions)", "above")
+REMARK = "all are compared: gcc 12 would jump between (eager_conditions)"
 
 
 def eager_conditions(kernel: Kernel, context: PassContext) -> bool:
@@ -114,7 +114,8 @@ def _count(block: Block, branch: If, has_remarks: bool) -> None:
     for part in parts[1:]:
         total = builder.op("add", total, builder.add(Cast(part, type=i32)))
     branch.condition = builder.op("eq", total, builder.const(len(parts), i32))
-    branch.remarks = (*branch.remarks, REMARK) if has_remarks else branch.remarks
+    if has_remarks:
+        branch.remarks = (*branch.remarks, Remark(REMARK, "above", branch.location))
     position = block.statements.index(branch)
     block.statements[position:position] = builder.block.statements
 

@@ -75,7 +75,7 @@ class _Reduction(ValueRanges):
     def record_number(self, const: Const) -> None:
         """Record a constant and its interval."""
         self.record(const)
-        is_plain = const.name is None and const.origin is None and not const.is_mask
+        is_plain = const.name is None and const.origin is None and not const.notation
         if const in self.known and is_plain and (key := (int(const.value), const.type)) not in self.numbers:
             self.numbers[key] = const
             self.added.append(key)

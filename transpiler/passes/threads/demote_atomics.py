@@ -97,7 +97,8 @@ def store_masked(builder: Builder, atomic: AtomicOp, old: Statement) -> None:
     assert mask is not None and isinstance(mask.type, Scalar)
     new = builder.op("bit_and", builder.op("add", old, value), mask) if atomic.op == "add_bits" else value
     if isinstance(mask, Const):
-        others: Statement = builder.add(Const(mask.type(~int(mask.value)), is_mask=True, type=mask.type))
+        unmasked = int(mask.type(~int(mask.value)))
+        others: Statement = builder.add(Const(unmasked, notation=hex(unmasked), type=mask.type))
     else:
         others = builder.op("bit_not", mask)
     builder.store(

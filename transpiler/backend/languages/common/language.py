@@ -25,6 +25,7 @@ class Literals:
     infinities, nans: by type of float.
     half: converts the decimal {0} to f16; None if a suffix does that, for a compiler that may round toward zero.
     converts_small: an integer of 8 or 16 bits takes the constructor of its type, since it has no literal.
+    has_binary: there are literals in base 2.
     """
 
     float_suffixes: Mapping[str, str]
@@ -33,6 +34,7 @@ class Literals:
     nans: Mapping[str, Syntax]
     half: Syntax | None = None
     converts_small: bool = False
+    has_binary: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

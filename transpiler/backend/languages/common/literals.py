@@ -70,6 +70,15 @@ def _half_from_above(value: np.float16, decimal: str) -> str:
     return ("-" if value < 0 else "") + (plain if len(plain) <= max(len(short), 7) else short)
 
 
+def in_notation(language: Language, type: Scalar, notation: str) -> Syntax:
+    """Return the literal of an integer that Python has in base 16 or 2; GLSL has no base 2."""
+    if notation.startswith("0b") and not language.literals.has_binary:
+        notation = f"{int(notation, 0):#x}"
+    if type.bits < 32:
+        return Syntax(f"{language.types[type.name]}({notation})" if language.literals.converts_small else notation)
+    return Syntax(notation + language.literals.integer_suffixes[type.name])
+
+
 def _integer(language: Language, type: Scalar, value: int) -> Syntax:
     if type.bits < 32:
         if language.literals.converts_small:

@@ -132,10 +132,10 @@ def store_syntax(language: Language, type: Type) -> Syntax:
 
 def constant_syntax(language: Language, const: Const) -> Syntax:
     """Return the syntax of a number, which has no operands (-1 is a unary minus)."""
-    if const.is_mask and const.value > 9:
-        kind = _scalar(const.type)
-        return Syntax(f"0x{int(const.value):X}{language.literals.integer_suffixes[kind.name]}")
-    return literals.literal(language, _scalar(const.type), const.value)
+    kind = _scalar(const.type)
+    if const.notation and kind.is_integral and int(const.notation, 0) == const.value:
+        return literals.in_notation(language, kind, const.notation)
+    return literals.literal(language, kind, const.value)
 
 
 def operation_syntax(language: Language, operation: Operation, exact: bool = False) -> Syntax:
@@ -310,7 +310,8 @@ def printed_operands(
     template: returns that of a value's syntax, "" for a value that is printed as a name.
     """
     if operation.op in PROMOTING and Cast in map(type, operation.operands):
-        operands = [promoted(language, value, template) for value in operation.operands]
+        counts = operation.op in ("add", "sub") and operation.type == i32
+        operands = [promoted(language, value, template, counts) for value in operation.operands]
         if operands != operation.operands:
             return operands
     if operation.op not in CONVERTING or len(operation.operands) != 2:
@@ -343,11 +344,19 @@ def _conversion(value: Statement) -> Cast | None:
     return None
 
 
-def promoted(language: Language, value: Statement, template: Callable[[Statement], str]) -> Statement:
-    """Return the narrow integer that is printed converted to a type that C computes as int, too; else the value."""
+def promoted(
+    language: Language, value: Statement, template: Callable[[Statement], str], counts: bool = False
+) -> Statement:
+    """Return the narrow integer that is printed converted to a type that C computes as int, too; else the value.
+
+    counts: comparisons are such, too, in `(a > 0.0f) + (b > 0.0f)`.
+    """
     if not language.computes_small_as_int or not isinstance(value, Cast) or value.bits:
         return value
     match value.value.type, value.type:
+        case Scalar(kind="bool"), Scalar(name="i32") if counts and isinstance(value.value, Operation):
+            is_compared = value.value.op in ("lt", "le", "gt", "ge", "eq", "ne")
+            return value.value if is_compared and template(value) == cast_syntax(language, value).template else value
         case Scalar(kind="int" | "uint" as old, bits=few), Scalar(kind="int" | "uint" as new, bits=bits) as kind if (
             few < bits <= 32 and old in ("uint", new) and kind != u32
         ):

@@ -9,7 +9,7 @@ In: key. Out: name and source of one function, and the keys it needs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, reduce
+from functools import lru_cache
 
 from ....ir.types import Scalar, Tensor, Type, element_of
 from . import elimination, literals, overflow_functions, wrapping
@@ -378,7 +378,12 @@ def _lean_matmul(language: Language, op: str, types: Sequence[Type], result: Typ
         return f"{add}({total}, {left}, {right})"
 
     if is_short_vector(product) or is_short_vector(b):
-        return _each(language, product, lambda p: reduce(lambda s, k: added(s, p, k), range(a.shape[1]), zero)), ()
+        lines = [f"{INDENT}{tensor_name(product)} r;"]
+        for row in range(product.size):  # the members of short vectors have no index
+            target = element_source(language, product, "r", (row,))
+            for k in range(a.shape[1]):
+                lines.append(f"{INDENT}{target} = {added(target if k else zero, (row,), k)};")
+        return "\n".join([*lines, f"{INDENT}return r;"]), ()
     indices, extents = ("i", "j")[: len(product.shape)], (*product.shape, a.shape[1])
     lines = [f"    {tensor_name(product)} r;"]
     for depth, (index, extent) in enumerate(zip((*indices, "k"), extents, strict=True)):

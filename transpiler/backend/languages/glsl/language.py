@@ -38,6 +38,7 @@ GLSL = Language(
             "f16": Syntax("float16_t(uintBitsToFloat(0x7fc00000u))"),
         },
         converts_small=True,
+        has_binary=False,
     ),
     operation=tables.operation,
     cast=tables.cast,
