@@ -5,11 +5,11 @@
 gcc 12 makes a jump of such a bound, computes what follows from a constant at compile time, and copies the rest for it.
 Which way a number takes is any, so that every second jump is guessed wrongly. In lanes of vectors gcc selects, but it
 makes no vectors of loops over structs, or with indices that are loaded or converted. The macro stops both ways to copy,
-which leaves `maxss` and `minss`: colours of 200,000 structs took one core 1.67 ms, .65 so, smooth steps 1.83 and .60
-(LLVM, which selects: .66 and .52).
+which leaves `maxss` and `minss`: colours of 200,000 structs took one core 1.67 ms before, .65 ms after, smooth steps
+1.83 and .60 (LLVM, which selects: .66 and .52).
 
 Only for loops without others inside. In those that search or march, a bound is mostly guessed rightly, and what follows
-does not wait for it: fields of distances take up to 1.9 times as long so.
+does not wait for it: fields of distances would take up to 1.9 times as long.
 """
 
 from __future__ import annotations

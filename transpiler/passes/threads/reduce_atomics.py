@@ -18,12 +18,16 @@ Source: behaviour of Taichi's `make_thread_local`.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 from ...ir.builder import Builder
 from ...ir.functions import Call, Reference, reachable
 from ...ir.nodes import Block, Remark, Statement, walk
 from ...ir.ops import ATOMIC_OPS
 from ...ir.statements import (
     ArgLoad,
+    Array,
     ArrayShape,
     AtomicOp,
     Const,
@@ -46,6 +50,7 @@ from ..analysis.reducible import Place, is_invariant, reducible_places
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 
+COMPONENTS = "xyzw"
 LANES = 32
 """A block of threads has full warps, so that all lanes of each take part in joining."""
 MAX_ACCUMULATORS = 64
@@ -115,8 +120,11 @@ def _reduce(kernel: Kernel, task: Task, places: list[Place], context: PassContex
     accumulators: dict[Statement, Statement] = {}
     head: list[Statement] = []
     has_runs = _has_runs(task, places, context)
+    elements = Counter(array for array, _ in set(map(_element, places)))
     for place in places:
-        reduction = _new_reduction(place, taken, has_runs, context)
+        array, element = _element(place)
+        name = _name(place, element if elements[array] > 1 else "", taken)
+        reduction = _new_reduction(place, name, has_runs, context)
         task.reductions.append(reduction)
         pointer = Reference(reduction.innermost, type=reduction.innermost.type, location=reduction.location)
         head.append(pointer)
@@ -143,9 +151,8 @@ def _has_runs(task: Task, places: list[Place], context: PassContext) -> bool:
     return not any(isinstance(one, NOT_VECTORIZED) and one not in summed for one in walk(task.body))
 
 
-def _new_reduction(place: Place, taken: set[str], has_runs: bool, context: PassContext) -> Reduction:
+def _new_reduction(place: Place, name: str, has_runs: bool, context: PassContext) -> Reduction:
     type = _accumulator_type(place.type, place.join, context)
-    name = _name(place, taken)
     location = place.atomics[0].location
     run = Parameter(f"{name}_run", f32, 0, by_reference=True) if has_runs and (place.type, type) == (f32, f64) else None
     return Reduction(
@@ -158,14 +165,24 @@ def _new_reduction(place: Place, taken: set[str], has_runs: bool, context: PassC
     )
 
 
-def _name(place: Place, taken: set[str]) -> str:
-    """Return the name of an accumulator: of the variable, or of the array and member with the kind of reduction."""
+def _element(place: Place) -> tuple[Array | None, str]:
+    """Return the array of a place and the word for the element, None and "" for a variable."""
+    base = base_pointer(place.pointer)
+    return (base.array, _component(base.indices, "")) if isinstance(base, GlobalPtr) else (None, "")
+
+
+def _name(place: Place, element: str, taken: set[str]) -> str:
+    """Return the name of an accumulator: of the variable, or of the array and member with the kind of reduction.
+
+    element: the word for it, if several elements of the array have accumulators.
+    """
     base = base_pointer(place.pointer)
     path: list[str] = []
     pointer = place.pointer
     while isinstance(pointer, (MatrixPtr, StructPtr)):
-        path += [pointer.member] if isinstance(pointer, StructPtr) else []
+        path.append(pointer.member if isinstance(pointer, StructPtr) else _component(pointer.indices, COMPONENTS))
         pointer = pointer.origin
+    path = [word for word in (*path, element) if word]
     if isinstance(base, GlobalTemporary):
         name = "_".join([base.temporary.name, *reversed(path)])
     else:
@@ -176,6 +193,14 @@ def _name(place: Place, taken: set[str]) -> str:
         result, number = f"{name}_{number}", number + 1
     taken.add(result)
     return result
+
+
+def _component(indices: Sequence[Statement], letters: str) -> str:
+    """Return the word for an element in a name, "x" by a letter or "0_1" by numbers; "" if an index is no constant."""
+    numbers = [int(index.value) for index in indices if isinstance(index, Const)]
+    if len(numbers) < len(indices) or any(number < 0 for number in numbers):
+        return ""
+    return letters[numbers[0]] if len(numbers) == 1 and numbers[0] < len(letters) else "_".join(map(str, numbers))
 
 
 def _accumulator_type(type: Type, join: str, context: PassContext) -> Type:
