@@ -7,6 +7,8 @@ import pytest
 
 import shadesmith as ti
 
+pytestmark = pytest.mark.sampled(3)  # each case on one target: other tests hold what it shows on all of them
+
 vec2 = ti.types.vector(2, ti.f32)
 
 # --- scalars ----------------------------------------------------------------------------------------------------------
