@@ -81,6 +81,7 @@ def test_parameters_have_their_offsets_and_sizes() -> None:
     assert kernels["any_size"].parameters == () and kernels["any_size"].max_threads is None
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("path", sorted(EXPECTED.glob("*.cu")), ids=lambda path: path.stem)
 def test_every_golden_text_has_one_kernel_a_task(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
