@@ -48,6 +48,7 @@ def verbose(text: str, arch: str, monkeypatch: pytest.MonkeyPatch) -> tuple[byte
     return nvrtc.compile_cubin(text, arch)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("arch", ARCHES)
 def test_registers_shared_memory_and_stack_are_those_ptxas_prints(arch: str, monkeypatch: pytest.MonkeyPatch) -> None:
     cubin, log = verbose(SPILLING, arch, monkeypatch)
