@@ -82,6 +82,10 @@ def test_each_of_several_cases_runs_on_one_target(count: int) -> None:
 def test_marks_say_on_which_targets_all_cases_run() -> None:
     assert selected(2, pytest.mark.all_targets) == [f"{target}-{case}" for target in ALL for case in range(2)]
     assert selected(9, pytest.mark.targets("vulkan", "cuda")) == [f"vulkan-{case}" for case in range(9)]
+    once = selected(40, pytest.mark.each_on_one_target, pytest.mark.targets("cpu", "vulkan"), function=names_one)
+    assert sorted(int(name.split("-")[1]) for name in once) == list(range(40))
+    assert {name.split("-")[0] for name in once} == {"cpu", "vulkan"}
+    assert len(selected(1, pytest.mark.each_on_one_target)) == 1
     assert selected(9, pytest.mark.one_target) == [f"cpu-{case}" for case in range(9)]
     assert selected(1, pytest.mark.targets("cuda")) == selected(1), "none of these runs"
 

@@ -4,7 +4,8 @@ A test with one to three cases runs each on two of the three targets; which one 
 One with four cases or more runs each on one target. Exceptions, from the narrowest to the widest:
 
     @pytest.mark.one_target                           on the first target only: no target is what it is about
-    @pytest.mark.targets("vulkan", "cuda")            on these only, with all its cases on each: a pass for GPUs
+    @pytest.mark.targets("vulkan", "cuda")            on these only: a pass for GPUs
+    @pytest.mark.each_on_one_target                   also of one to three cases each on one target
     @pytest.mark.sampled(3)                           every third case on each target, other ones on each
     @pytest.mark.all_targets                          every case on every target: their difference is what it is about
 
@@ -69,28 +70,35 @@ def _chosen(test: str, cases: list[pytest.Item], target: str, targets: list[str]
     part = targets.index(target) if target in targets else 0
     numbers = [crc32(_case(case, target).encode()) + part for case in cases]
     named = _named(first)
-    at_least = cases[:1] if named else []
+    at_least = cases[:1] if named and first.get_closest_marker("targets") is None else []
     if first.get_closest_marker("all_targets") is not None:
         return cases
     sampled = first.get_closest_marker("sampled")
     if sampled is not None:
         return [case for case, n in zip(cases, numbers) if n % sampled.args[0] == 0] or at_least
+    on = _targets(first, targets)
+    if first.get_closest_marker("each_on_one_target") is not None and target in on:
+        return [case for case in cases if (_number(test, case, target) + on.index(target)) % len(on) == 0]
     compilers = [name for name in targets if name != INTERPRETER]
-    if target not in targets or len(_targets(first, targets)) < min(2, len(targets)):
+    if target not in targets or len(on) < min(2, len(targets)):
         return cases
     if named == {INTERPRETER} and target in compilers:
         part = compilers.index(target)
-        return [case for case in cases if (crc32((test + _case(case, target)).encode()) + part) % len(compilers) == 0]
+        return [case for case in cases if (_number(test, case, target) + part) % len(compilers) == 0]
     if named:
         if len(cases) < SOME_CASES:
             return cases
         return [case for case, n in zip(cases, numbers) if (n % 3 == 0) == (len(cases) >= MANY_CASES)] or at_least
     if len(cases) < SOME_CASES:
-        if len(_targets(first, targets)) < PARTS:
+        if len(on) < PARTS:
             return cases
-        return [case for case in cases if (crc32((test + _case(case, target)).encode()) + part) % PARTS != 0]
+        return [case for case in cases if (_number(test, case, target) + part) % PARTS != 0]
     in_turn = sorted(range(len(cases)), key=lambda number: (numbers[number], number))
     return [cases[number] for place, number in enumerate(in_turn) if (place + part) % PARTS == 0]
+
+
+def _number(test: str, case: pytest.Item, target: str) -> int:
+    return crc32((test + _case(case, target)).encode())
 
 
 def _named(item: pytest.Item) -> set[str]:

@@ -5,7 +5,7 @@ import pytest
 
 import shadesmith as ti
 
-pytestmark = pytest.mark.sampled(3)  # each case on one target: other tests hold what it shows on all of them
+pytestmark = pytest.mark.each_on_one_target  # other tests hold what it shows on all of them
 
 # --- for over ranges --------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import pytest
 import shadesmith as ti
 import shadesmith.math as tm
 
-pytestmark = pytest.mark.sampled(3)  # each case on one target: other tests hold what it shows on all of them
+pytestmark = pytest.mark.each_on_one_target  # other tests hold what it shows on all of them
 
 # --- types and swizzles -----------------------------------------------------------------------------------------------
 
