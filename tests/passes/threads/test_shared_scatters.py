@@ -42,6 +42,7 @@ def relax(starts: Numbers, nodes: Numbers, lengths: Numbers, known: Numbers, nea
         degrees[v] -= total
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rows", [0, 1, 3, 31, 32, 33, 131])
 @pytest.mark.parametrize("in_place", [False, True])
 def test_neighbours_in_a_graph(target: str, rows: int, in_place: bool) -> None:
@@ -137,6 +138,7 @@ def sums(x: Numbers, y: Numbers, n: ti.i32, width: ti.i32):
         y[b * 4], y[b * 4 + 1], y[b * 4 + 2], y[b * 4 + 3] = whole, cut, other, flat
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("blocks", [0, 1, 3, 33])
 @pytest.mark.parametrize("width", [0, 1, 3, 40, 64])
 def test_sums_of_parts(target: str, blocks: int, width: int) -> None:

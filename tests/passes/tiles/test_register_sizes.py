@@ -59,6 +59,7 @@ def test_few_and_many_iterations_of_ndarrays(target: str, shape: tuple[int, int,
     assert np.array_equal(c, x @ y)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("shape", "inner", "number"),
     [

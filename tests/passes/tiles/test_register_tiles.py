@@ -146,6 +146,7 @@ def test_transposed_factors(target: str, for_few: None, layout: str) -> None:
     assert np.array_equal(c.to_numpy(), x @ y)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("sizes", ["any", "for_few", "for_many"])
 @pytest.mark.parametrize(("n", "m", "w"), [(64, 64, 64), (70, 31, 1), (1, 5, 200), (0, 4, 4), (4, 0, 4), (129, 16, 66)])
 def test_ndarrays(target: str, n: int, m: int, w: int, sizes: str, request: pytest.FixtureRequest) -> None:

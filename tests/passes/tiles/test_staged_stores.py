@@ -47,6 +47,7 @@ def test_matrices(target: str, n: int) -> None:
     assert is_staged(double)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("length", [6, 8, 12])
 def test_vectors(target: str, dtype, length: int) -> None:
