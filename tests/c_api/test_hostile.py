@@ -9,6 +9,8 @@ from c_api.binding import CError, byref
 
 import shadesmith as ti
 
+pytestmark = pytest.mark.targets("vulkan", "cuda")  # the C runtime has no other
+
 REQUIRES = {
     "vulkan": {"spirv": [1, 3], "capabilities": [], "extensions": [], "features": [], "subgroup_size": None},
     "cuda": {"arch": "sm_90", "ptx": None},
