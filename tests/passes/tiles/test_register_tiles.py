@@ -284,6 +284,7 @@ def test_other_types(target: str, for_many: None, name: str) -> None:
     assert np.array_equal(c.to_numpy(), x @ y)
 
 
+@pytest.mark.all_targets
 def test_zeros_with_a_sign(target: str, for_few: None) -> None:
     """A tile that ends after the loop adds no 0.0 to what started as -0.0."""
     if target == "vulkan":
