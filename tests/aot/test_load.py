@@ -340,6 +340,7 @@ def test_binaries_equal_those_of_launches():
     assert members["kernels/saxpy/saxpy.spv"] == Glslang().compile(launched.files[0], "saxpy")
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("maker", corpus.MAKERS, ids=lambda maker: maker.__name__)
 def test_kernels_of_the_corpus_are_archived_loaded_and_launched(device, maker):

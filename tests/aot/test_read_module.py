@@ -32,6 +32,7 @@ def session():
     ti.reset()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("maker", corpus.MAKERS, ids=lambda maker: maker.__name__)
 def test_modules_of_the_corpus_come_back(session, maker):
     kernel, arguments = maker()

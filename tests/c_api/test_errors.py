@@ -9,6 +9,8 @@ from c_api.binding import AllocateInfo, CError, Slice, byref, f32, i32, ndarray,
 
 import shadesmith as ti
 
+pytestmark = pytest.mark.targets("vulkan", "cuda")  # the C runtime has no other
+
 
 @pytest.fixture
 def kernel(runtime, archive):

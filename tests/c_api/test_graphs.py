@@ -10,6 +10,8 @@ from damaged_archives import rebuilt
 
 import shadesmith as ti
 
+pytestmark = pytest.mark.targets("vulkan", "cuda")  # the C runtime has no other
+
 
 @ti.kernel
 def fill(x: ti.types.ndarray(ti.f32, 1), value: ti.f32):

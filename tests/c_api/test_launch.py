@@ -7,6 +7,8 @@ from c_api.binding import CError, f32, i32, ndarray, scalar, structure, tensor
 
 import shadesmith as ti
 
+pytestmark = pytest.mark.targets("vulkan", "cuda")  # the C runtime has no other
+
 needs_memory = pytest.mark.parametrize("count", [0, 1, 5, 127, 128, 129, 4096 + 3])
 
 

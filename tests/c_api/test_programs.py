@@ -10,6 +10,8 @@ from c_api import binding
 
 import shadesmith as ti
 
+pytestmark = pytest.mark.targets("vulkan", "cuda")  # the C runtime has no other
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "aot"
 SOURCE = binding.FOLDER / "shadesmith.c"
 LANGUAGES = {

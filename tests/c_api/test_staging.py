@@ -8,6 +8,8 @@ from c_api import binding
 
 import shadesmith as ti
 
+pytestmark = pytest.mark.targets("vulkan", "cuda")  # the C runtime has no other
+
 LINE = "vulkan->is_mapped = vulkan_memory_type(vulkan, UINT32_MAX, MEMORY_LOCAL | MEMORY_CACHED) >= 0;"
 
 

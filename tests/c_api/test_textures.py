@@ -10,6 +10,8 @@ from c_api.binding import CError, Slice, byref, f32, i32, image_info, image_slic
 import shadesmith as ti
 from shadesmith.transpiler.ir.textures import ADDRESS_MODES, FORMATS
 
+pytestmark = pytest.mark.targets("vulkan", "cuda")  # the C runtime has no other
+
 STORED = [name for name, row in FORMATS.items() if row.is_storage]
 SAMPLED = [name for name, row in FORMATS.items() if row.channels != 3 and row.kind != "depth"]
 SHAPES = {1: (7,), 2: (5, 3), 3: (4, 3, 2)}

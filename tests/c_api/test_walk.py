@@ -12,6 +12,8 @@ from c_api.conftest import PROGRAMS, SANITIZERS
 
 import shadesmith as ti
 
+pytestmark = pytest.mark.targets("vulkan", "cuda")  # the C runtime has no other
+
 LAYER = "VK_LAYER_KHRONOS_validation"
 STEPS, STEPS_IN_FULL = 2000, 20000
 

@@ -40,6 +40,7 @@ def is_described(value: Any, found: Fingerprint) -> bool:
     return fixed_name(value, True) is not None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("maker", corpus.MAKERS, ids=lambda maker: maker.__name__)
 def test_all_that_the_frontend_read_is_described(maker: Any) -> None:
     ti.init(arch=ti.cpu, log_level=ti.ERROR)

@@ -275,6 +275,7 @@ def test_one_way(way: str) -> None:
     assert define(program([way], 1.25)).key() == first.key()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(40))
 def test_chains(seed: int) -> None:
     chosen = random.Random(seed)

@@ -324,6 +324,7 @@ WITHOUT_A_DESCRIPTION = {
 }
 
 
+@pytest.mark.one_target
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("head, value", WITHOUT_A_DESCRIPTION.values(), ids=WITHOUT_A_DESCRIPTION)
 def test_what_cannot_be_described_is_not_kept(
@@ -395,6 +396,7 @@ HARMLESS = {
 }
 
 
+@pytest.mark.one_target
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("head, value", HARMLESS.values(), ids=HARMLESS)
 def test_what_is_not_read_does_no_harm(

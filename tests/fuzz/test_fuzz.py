@@ -26,7 +26,7 @@ from fuzz.workers import OUT_OF_TIME, Worker
 
 import shadesmith as ti
 
-SEEDS = 4
+SEEDS = 2
 MANY = 120
 FIRST = {"cpu": 0, "vulkan": 1000, "cuda": 2000, "python": 3000}
 """Each target runs other programs."""

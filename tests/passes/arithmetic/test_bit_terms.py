@@ -9,6 +9,8 @@ import pytest
 
 import shadesmith as ti
 
+pytestmark = pytest.mark.targets("cpu")  # elsewhere the pass returns at once
+
 BY_BIT = "(bit_terms)"
 N = 64
 
@@ -184,6 +186,7 @@ def random_lines(generator: random.Random) -> list[str]:
     return [f"if {test}:", *stores, "n >>= 1", *generator.choice([[], ["f *= 0.75"], ["v[1] = r"]])]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_branches(seed, tmp_path):
     kernels = [kernel_of(random_lines(random.Random(100 * seed + k)), tmp_path) for k in range(3)]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import shadesmith as ti
+
+pytestmark = pytest.mark.targets("vulkan", "cuda")  # elsewhere the pass returns at once
 
 BOUNDS = "__launch_bounds__(BLOCK, 512 / BLOCK)"
 WHY = "// 512 threads on an SM, with up to 128 registers for loads in flight (loads_in_flight)\n"

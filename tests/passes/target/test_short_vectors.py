@@ -7,6 +7,8 @@ import pytest
 
 import shadesmith as ti
 
+pytestmark = pytest.mark.targets("cpu")  # elsewhere the pass returns at once
+
 NOTE = "SHORT_VECTORS void"
 Numbers = ti.types.ndarray(dtype=ti.i32, ndim=1)
 Floats = ti.types.ndarray(dtype=ti.f32, ndim=1)

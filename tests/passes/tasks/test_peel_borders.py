@@ -11,6 +11,8 @@ import pytest
 
 import shadesmith as ti
 
+pytestmark = pytest.mark.targets("cpu")  # elsewhere the pass returns at once
+
 MODULE = sys.modules["shadesmith.transpiler.passes.tasks.peel_borders"]
 NOTE = "(peel_borders)"
 Grid = ti.types.ndarray(ti.f32, 2)
@@ -93,6 +95,7 @@ def test_fields(target: str, tmp_path: Path, names: tuple[str, ...], n: int) -> 
     assert np.array_equal(v.to_numpy(), expected(x, names))
 
 
+@pytest.mark.all_targets
 def test_serial_loops_add_to_the_index(target: str) -> None:
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
 

@@ -10,6 +10,8 @@ import pytest
 import shadesmith as ti
 from shadesmith.transpiler.passes.rows import shared_columns
 
+pytestmark = pytest.mark.targets("vulkan", "cuda")  # elsewhere the pass returns at once
+
 Plane, Floats = ti.types.ndarray(ti.f32, 2), ti.types.ndarray(ti.f32, 1)
 COMMENT = "(shared_columns)"
 
@@ -76,6 +78,7 @@ def test_a_launch_starts_the_task_for_its_size(target, monkeypatch, shape):
 KINDS = {"i32": ti.i32, "u32": ti.u32, "f32": ti.f32, "i64": ti.i64, "f64": ti.f64}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("rows", "columns"), [(32, 64), (16, 7), (9, 33), (45, 1)])
 def test_fields(target, kind, rows, columns):

@@ -11,6 +11,8 @@ import pytest
 import shadesmith as ti
 from shadesmith.transpiler.passes.tiles import transposed_tiles as tiles
 
+pytestmark = pytest.mark.targets("vulkan", "cuda")  # elsewhere the pass returns at once
+
 Ints = ti.types.ndarray(ti.i32, 2)
 Grid = ti.types.ndarray(ti.i32, 3)
 Vectors = ti.types.ndarray(ti.math.vec3, 2)
@@ -78,6 +80,7 @@ def test_each_iteration_runs_once(target: str, bounds: str) -> None:
         assert np.array_equal(y, x.T) and (count == 1).all()
 
 
+@pytest.mark.all_targets
 @pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("bounds", ["over_array", "to_numbers"])
 def test_small_and_odd_lengths(target: str, bounds: str) -> None:
@@ -168,6 +171,7 @@ WHICH = [
 ]
 
 
+@pytest.mark.all_targets
 @pytest.mark.parametrize(("shape", "has_tiles"), WHICH)
 def test_a_launch_starts_the_task_for_its_size(target: str, shape: tuple[int, int], has_tiles: bool) -> None:
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)

@@ -58,6 +58,7 @@ def make(kind: str) -> tuple[object, object]:
 KINDS = ("field", "plane", "ndarray", "vectors", "structs", "tree")
 
 
+@pytest.mark.all_targets
 @pytest.mark.parametrize("kind", KINDS)
 def test_10000_reads_after_a_launch_copy_once(target: str, mirrored: bool, kind: str) -> None:
     x, read = make(kind)
@@ -76,6 +77,7 @@ def test_10000_reads_after_a_launch_copy_once(target: str, mirrored: bool, kind:
         assert device.copies_to_host - before == (0 if device.host_memory else 1)
 
 
+@pytest.mark.all_targets
 @pytest.mark.parametrize("kind", KINDS)
 def test_written_elements_go_to_the_device_together(target: str, mirrored: bool, kind: str) -> None:
     x, read = make(kind)

@@ -86,7 +86,9 @@ def test_to_numpy_waits_for_the_launch(target: str, add_one) -> None:
 
 
 def test_an_empty_numpy_array_is_no_launch(target: str, add_one) -> None:
-    add_one(np.zeros((0, 4), np.float32))
+    empty = np.zeros((0, 4), np.float32)
+    add_one(empty)
+    assert [task.iterations for task in add_one.launch_plan(empty).tasks] == [0]
 
 
 def _read_only() -> np.ndarray:

@@ -109,8 +109,10 @@ def test_a_fault_while_something_ends_is_no_error() -> None:
     def fail(*arguments: int) -> None:
         raise OSError("the context is lost")
 
-    event = CudaEvent(SimpleNamespace(eventDisableTiming=2, eventCreateWithFlags=lambda flags: 1, eventDestroy=fail))
+    runtime = SimpleNamespace(eventDisableTiming=2, eventCreateWithFlags=lambda flags: 1, eventDestroy=fail)
+    event = CudaEvent(runtime)
     del event
+    driver_objects._destroy(runtime, 1)
     driver_objects._unload(SimpleNamespace(moduleUnload=fail), 1, lambda: None)
 
 

@@ -116,6 +116,8 @@ def test_a_missing_compiler_is_reported_by_the_compilation_alone(monkeypatch: py
     monkeypatch.setattr(nvrtc, "_warm", [])
     nvrtc.warm_up("sm_90")
     nvrtc._warm[0].join()
+    with pytest.raises(TaichiRuntimeError, match="NVRTC is missing"):
+        nvrtc.compile_cubin('extern "C" __global__ void f() {}')
 
 
 @pytest.mark.parametrize("needs", ["cudaTextureObject_t t", "cudaError_t e", "cudaStream_t s"])

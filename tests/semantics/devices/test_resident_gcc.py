@@ -43,7 +43,7 @@ def compiled(tool: str, text: str, folder: Path, *more: str, **options: object) 
     return done.returncode, done.stderr, output.read_bytes() if output.exists() else b""
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
 def test_kernels_become_the_same_bytes(tools: tuple[str, str], source: Path, tmp_path: Path) -> None:
     first, second = (compiled(tool, source.read_text(), tmp_path) for tool in tools)

@@ -31,7 +31,7 @@ def run(tool: str, shader: bytes, *words: str, **options: object) -> tuple[int, 
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("shader", SHADERS, ids=lambda path: path.stem)
 def test_shaders_become_the_same_bytes(tools: tuple[str, str], shader: Path) -> None:
     first, second = (run(tool, shader.read_bytes(), "--stdin", *COMMAND) for tool in tools)

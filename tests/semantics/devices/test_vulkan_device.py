@@ -103,6 +103,7 @@ def test_arguments_over_the_push_limit_travel_by_pointer(device: VulkanDevice) -
     assert (read(device, a, "i4", 1000) == 3 * np.arange(1000)).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("count", [0, 1, 63, 65, 65535, 65536, 70001, 200_000])
 def test_every_iteration_runs_once_also_where_groups_are_fewer_than_turns(device: VulkanDevice, count: int) -> None:
     a = device.allocate(4 * 200_000)
@@ -184,6 +185,7 @@ def test_memory_freed_during_a_launch_stays_until_the_launch_ended(device: Vulka
     assert not read(device, kept, "i4", n).any()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("pattern", [b"\x07", b"\x01\x02", b"\x01\x02\x03\x04", bytes(range(8))])
 @pytest.mark.parametrize("size", [8, 264, 100_000, 5_000_000])
 def test_fill_repeats_the_pattern_and_spares_the_neighbour(device: VulkanDevice, pattern: bytes, size: int) -> None:
@@ -193,6 +195,7 @@ def test_fill_repeats_the_pattern_and_spares_the_neighbour(device: VulkanDevice,
     assert not read(device, neighbour, "u1", 64).any()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("offset", "size"), [(0, 1), (3, 5), (4, 8), (100, 70_000), (5, 45_000_000)])
 def test_what_is_written_is_read_back_at_any_offset_and_size(device: VulkanDevice, offset: int, size: int) -> None:
     array = device.allocate(offset + size + 3)

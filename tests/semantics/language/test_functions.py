@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -289,13 +290,19 @@ def run(target: str, inline: bool | str, debug: bool = False, kernels: list = KE
     return results
 
 
+@cache
+def of_the_interpreter(kernels: tuple) -> list[np.ndarray]:
+    """Return what the interpreter computes, once for all targets."""
+    return run("python", True, kernels=list(kernels))
+
+
 @pytest.mark.parametrize("inline, debug", [(True, False), ("auto", False), (False, False), ("auto", True)])
 def test_functions_compute_what_their_statements_compute(
     target: str, inline: bool | str, debug: bool, full: bool
 ) -> None:
     """Mesa's compiler takes 10 s for the other two kernels under debug on lavapipe."""
     kernels = [arrays] if target == "vulkan" and debug and not full else KERNELS
-    wanted = run("python", True, kernels=kernels)
+    wanted = of_the_interpreter(tuple(kernels))
     for kernel, found, expected in zip(kernels, run(target, inline, debug, kernels), wanted, strict=True):
         np.testing.assert_allclose(found, expected, 1e-6, err_msg=f"{kernel} {inline} {debug}")
 

@@ -49,6 +49,7 @@ def test_names_do_not_change_results(expected, target: str, program: str, seed: 
     assert found == pytest.approx(results, rel=rel, abs=1e-4)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("program", programs.PROGRAMS)
 def test_compilers_accept_every_name(program: str) -> None:
     missing = emitted.missing_tool(".comp") or emitted.missing_tool(".cu") or emitted.missing_tool(".c")

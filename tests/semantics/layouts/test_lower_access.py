@@ -80,7 +80,7 @@ def filled(layout: str, array: Any, first: tuple[int, ...], values: np.ndarray) 
             array[at] = float(values[index])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("number", range(COUNT))
 def test_random_stencils_over_random_layouts(target: str, define_kernel: Callable[..., Any], number: int) -> None:
     ti.init(arch=getattr(ti, "cpu" if target == "cpu" else target), log_level=ti.ERROR, passes="+lower_access")

@@ -23,6 +23,7 @@ OPERATIONS: dict[str, Callable[[int, int], int]] = {
 }
 
 
+@pytest.mark.targets("cpu", "python", "cuda")
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("op", OPERATIONS)
 @pytest.mark.parametrize("name", ["i8", "u8", "i16", "u16"])

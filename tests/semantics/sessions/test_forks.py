@@ -184,5 +184,6 @@ def test_a_child_of_a_vulkan_process_ends_with_its_status(tmp_path) -> None:
     assert sorted(done.stdout.split("\n")) == ["", "from C", "right 1"]
 
 
+@pytest.mark.all_targets
 def test_device_says_whether_it_survives(target: str) -> None:
     assert session.CURRENT.device.survives_fork == (ti.cfg.arch in (ti.cpu, ti.python))

@@ -169,6 +169,7 @@ def test_prints_and_checks_of_threads(target: str, capfd: pytest.CaptureFixture[
     assert sorted(lines) == sorted(str(number) for number in range(4) for _ in range(10))
 
 
+@pytest.mark.all_targets
 @pytest.mark.parametrize("ending", ["session", "tree"])
 def test_a_store_of_another_thread_is_lost_with_its_memory(
     target: str, mirrored: bool, ending: str, monkeypatch: pytest.MonkeyPatch

@@ -453,6 +453,7 @@ def test_a_read_stays_before_a_store_that_may_change_it() -> None:
     ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("axes", [1, 2, 3])
 @pytest.mark.parametrize("element", ["f32", "i32", "u32"])
 def test_texts_of_all_formats_compile(axes: int, element: str, tmp_path) -> None:

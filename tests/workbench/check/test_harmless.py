@@ -118,7 +118,7 @@ EDITS: tuple[Callable[[str, str], str], ...] = (
 )  # fmt: skip
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("kernel", "language"), CASES)
 def test_an_untouched_copy_passes(kernel: str, language: str) -> None:
     needs(language)
@@ -126,7 +126,7 @@ def test_an_untouched_copy_passes(kernel: str, language: str) -> None:
     assert diagnostics_of(language, {k: file.text for k, file in enumerate(module.files)}, kernel) == ""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("kernel", "language"), CASES)
 def test_all_harmless_changes_at_once_pass(kernel: str, language: str) -> None:
     needs(language)
@@ -147,7 +147,7 @@ def test_all_harmless_changes_at_once_pass(kernel: str, language: str) -> None:
     assert diagnostics_of(language, texts, kernel) == ""
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
 @pytest.mark.parametrize("kernel", ["jacobi", "particles", "tiles", "blocks"])
 @pytest.mark.parametrize("language", ["c", "cuda", "vulkan"])

@@ -50,6 +50,7 @@ def lines_written(body: str) -> set[tuple[int, str]]:
     return {(s.line - start, names[s.path[0]]) for s in stores(spirv(HEAD + body)) if s.path[1:2] == (THROUGH,)}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", [name for name in KERNELS if name not in RECURSIVE])
 def test_every_golden_text_shows_its_interface(name: str) -> None:
     module = compiled(name, "vulkan")
@@ -178,6 +179,7 @@ def test_types_without_offsets_take_the_least_room() -> None:
     assert size_bytes(Struct("", (Member("", Scalar("int", 32), 0), Member("", vec3, 16)))) == 28
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", ["particles", "tiles", "nearest"])
 def test_a_damaged_module_gives_a_spirv_error_and_nothing_else(name: str, seed: int) -> None:

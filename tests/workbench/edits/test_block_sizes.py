@@ -11,6 +11,8 @@ import written_programs
 import shadesmith as ti
 from shadesmith.runtime.session import session as sessions
 
+pytestmark = pytest.mark.targets("vulkan", "cuda")  # blocks are those of GPUs
+
 PROGRAM = """
     HALF = 32
 

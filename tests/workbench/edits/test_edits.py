@@ -14,6 +14,11 @@ import shadesmith as ti
 from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.edits.header import without_header
 
+pytestmark = [
+    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
+    pytest.mark.each_on_one_target,
+]
+
 SCALE = """
     @ti.kernel
     def scale(a: ti.f32, x: ti.types.ndarray(ti.f32, 1)):
@@ -92,6 +97,7 @@ def test_the_edited_text_runs_until_it_is_deleted(target: str, tmp_path: Path) -
     assert np.all(x == 88) and program.scale.last_launch.variant == "generated"
 
 
+@pytest.mark.all_targets
 def test_the_next_process_finds_the_edit(target: str, tmp_path: Path) -> None:
     program = written_programs.write(tmp_path / "p.py", SCALE)
     path = begin(program.scale, 2.0, ones())
@@ -168,6 +174,7 @@ def test_watching_keeps_the_last_good_text(target: str, tmp_path: Path) -> None:
     assert np.all(x == 192)
 
 
+@pytest.mark.all_targets
 def test_every_task_can_be_edited(target: str, tmp_path: Path) -> None:
     program = written_programs.write(tmp_path / "p.py", TWO_LOOPS)
     x, y = np.zeros(10, np.int32), np.zeros(12, np.int32)
@@ -180,6 +187,7 @@ def test_every_task_can_be_edited(target: str, tmp_path: Path) -> None:
     assert program.both.last_launch.paths == (files[-1],)
 
 
+@pytest.mark.all_targets
 @pytest.mark.wide
 @pytest.mark.parametrize("size", [SIZE, SIZE + 3])
 def test_an_edit_of_four_iterations_at_a_time_runs_and_is_compared(target: str, size: int, tmp_path: Path) -> None:
@@ -210,6 +218,7 @@ def test_named_variants_do_not_run_unasked(target: str, tmp_path: Path) -> None:
         found.module("eleven")
 
 
+@pytest.mark.all_targets
 def test_a_block_of_another_size_launches_as_many_threads_as_it_needs(target: str, tmp_path: Path) -> None:
     if target == "cpu":
         pytest.skip("loops of C know their own lengths")
@@ -225,6 +234,7 @@ def test_a_block_of_another_size_launches_as_many_threads_as_it_needs(target: st
         assert task.block_dim == block
 
 
+@pytest.mark.all_targets
 def test_tiles_have_the_size_of_the_block(target: str, tmp_path: Path) -> None:
     if target == "cpu":
         pytest.skip("C has no tiles")
@@ -240,6 +250,7 @@ def test_tiles_have_the_size_of_the_block(target: str, tmp_path: Path) -> None:
         assert np.array_equal(out, expected), block
 
 
+@pytest.mark.all_targets
 def test_a_thread_may_take_several_turns(target: str, tmp_path: Path) -> None:
     if target == "cpu":
         pytest.skip("loops of C know their own lengths")
@@ -384,6 +395,7 @@ def test_graphs_run_the_edited_text(target: str, tmp_path: Path) -> None:
     assert run() == 4
 
 
+@pytest.mark.all_targets
 def test_an_edit_of_a_loop_that_is_gone_is_told_of(target: str, tmp_path: Path) -> None:
     program = written_programs.write(tmp_path / "p.py", TWO_LOOPS)
     x, y = np.zeros(10, np.int32), np.zeros(12, np.int32)

@@ -19,6 +19,11 @@ from shadesmith.runtime.workbench.macros.operands import operands
 from shadesmith.runtime.workbench.macros.scopes import function_at, functions, knows_integer, reaching
 from shadesmith.runtime.workbench.macros.uses import MacroError, uses
 
+pytestmark = [
+    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
+    pytest.mark.each_on_one_target,
+]
+
 PROGRAM = """
     @ti.kernel
     def scale(x: ti.types.ndarray(ti.f32, 2), w: ti.types.ndarray(ti.types.vector(2, ti.f32), 1), n: ti.i32):
@@ -91,6 +96,7 @@ def test_each_macro_reports_its_line_its_values_and_the_iteration(kernel, capsys
         kernel(x * 0, w, n)
 
 
+@pytest.mark.all_targets
 def test_types_formats_definitions_and_prints_that_do_not_fit(kernel, target: str, capsys) -> None:
     long = "int64_t(i) * 4294967296l" if target == "vulkan" else "(long long)i * 4294967296ll"
     extension = "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n"

@@ -15,6 +15,11 @@ from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.edits.header import base_digest, header_of
 from shadesmith.runtime.workbench.edits.selection import add_carried_over
 
+pytestmark = [
+    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
+    pytest.mark.each_on_one_target,
+]
+
 PROGRAM = """
     import numpy as np
 

@@ -24,6 +24,11 @@ from shadesmith.runtime.workbench.edits.header import (
     without_header,
 )
 
+pytestmark = [
+    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
+    pytest.mark.each_on_one_target,
+]
+
 PROGRAM = """
     @ti.data_oriented
     class Body:
@@ -176,6 +181,7 @@ def test_alternate_launches_cost_what_launches_of_one_cost(program) -> None:
     assert both <= max(alone)
 
 
+@pytest.mark.all_targets
 @pytest.mark.parametrize("what", ["object", "closure", "strides", "fast_math", "type"])
 def test_an_edit_that_is_not_used_says_so_once(program, target: str, what: str) -> None:
     x = np.ones(4, np.float32)
@@ -415,6 +421,7 @@ def test_a_device_makes_no_edit_stale(target: str, tmp_path: Path) -> None:
     assert path.read_text() == before
 
 
+@pytest.mark.all_targets
 def test_an_edit_for_lavapipe_says_so_and_is_an_edit_elsewhere(target: str, tmp_path: Path) -> None:
     turn = written_programs.write(tmp_path / "p.py", VECTORS).turn
     if target != "vulkan" or sessions.CURRENT.device.capabilities.volatile_vectors is False:

@@ -11,6 +11,11 @@ import written_programs
 import shadesmith as ti
 from shadesmith.runtime.session import session as sessions
 
+pytestmark = [
+    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
+    pytest.mark.each_on_one_target,
+]
+
 SCALE = """
     @ti.kernel
     def scale(a: ti.f32, x: ti.types.ndarray(ti.f32, 1)):
@@ -93,6 +98,7 @@ def test_a_variant_that_was_never_written(kernel) -> None:
         run(kernel)
 
 
+@pytest.mark.all_targets
 def test_rules_about_the_target(kernel, target: str) -> None:
     name = {"cpu": "c"}.get(target, target)
     variant(kernel, "here", "5.0", f'target == "{name}"')

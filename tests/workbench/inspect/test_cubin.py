@@ -48,6 +48,7 @@ def verbose(text: str, arch: str, monkeypatch: pytest.MonkeyPatch) -> tuple[byte
     return nvrtc.compile_cubin(text, arch)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("arch", ARCHES)
 def test_registers_shared_memory_and_stack_are_those_ptxas_prints(arch: str, monkeypatch: pytest.MonkeyPatch) -> None:
     cubin, log = verbose(SPILLING, arch, monkeypatch)
@@ -81,6 +82,7 @@ def test_parameters_have_their_offsets_and_sizes() -> None:
     assert kernels["any_size"].parameters == () and kernels["any_size"].max_threads is None
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("path", sorted(EXPECTED.glob("*.cu")), ids=lambda path: path.stem)
 def test_every_golden_text_has_one_kernel_a_task(path: Path) -> None:
     text = path.read_text(encoding="utf-8")

@@ -265,10 +265,11 @@ def browser() -> Iterator[Browser]:
     opened.close()
 
 
-@pytest.fixture
-def julia(tmp_path: Path) -> Path:
-    report(tmp_path, ROOT / "examples" / "julia.py")
-    return tmp_path / "page.html"
+@pytest.fixture(scope="module")
+def julia(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("julia")
+    report(folder, ROOT / "examples" / "julia.py")
+    return folder / "page.html"
 
 
 LIT = """[...document.querySelectorAll('.pane')].map(pane =>
@@ -431,8 +432,11 @@ def test_hostile_texts_do_nothing_in_a_browser(browser: Browser, tmp_path: Path)
 
 
 def test_several_kernels_are_shown_one_at_a_time(browser: Browser, tmp_path: Path) -> None:
-    report(tmp_path, ROOT / "examples" / "nbody.py")
-    browser.open(tmp_path / "page.html")
+    page = tmp_path / "page.html"
+    page.write_text(
+        render(page_of(*(describe_kernel(smooth, (), name) for name in ("kick", "drift")))), encoding="utf-8"
+    )
+    browser.open(page)
     shown = "[...document.querySelectorAll('article')].filter(a => a.offsetHeight).map(a => a.id)"
     assert browser.run(shown) == ["kick"]
     browser.mouse("nav a:nth-child(2)", "click")

@@ -13,6 +13,11 @@ import pytest
 
 import shadesmith as ti
 
+pytestmark = [
+    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
+    pytest.mark.each_on_one_target,
+]
+
 ALONE = "import sys, runpy; sys.modules['shadesmith'] = None; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
 SUFFIX = {"cpu": ".c", "vulkan": ".comp", "cuda": ".cu"}
 
@@ -47,6 +52,7 @@ def test_it_tells_what_a_change_of_its_text_changes(target: str, tmp_path: Path)
     assert code == 1 and "b: 2795 numbers differ, the first at [1, 1]: expected" in said, said
 
 
+@pytest.mark.all_targets
 def test_inputs_are_arrays_where_they_can_be(target: str, tmp_path: Path) -> None:
     kernel, args = compared.product()
     folder = kernel.export_repro(*args, folder=tmp_path / "repro")

@@ -20,6 +20,11 @@ from shadesmith.runtime.workbench.measure.harness import ReplicaSet
 from shadesmith.runtime.workbench.measure.replicas import record
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
+pytestmark = [
+    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
+    pytest.mark.each_on_one_target,
+]
+
 WORK = """
     @ti.kernel
     def work(x: ti.types.ndarray(ti.f32, 1), turns: ti.i32):

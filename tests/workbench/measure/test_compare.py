@@ -21,6 +21,11 @@ from shadesmith.runtime.devices.vulkan import device as vulkan
 from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.measure.compare import Comparer
 
+pytestmark = [
+    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
+    pytest.mark.each_on_one_target,
+]
+
 Texts = str | dict[str, str]
 """What is replaced, or what by target; written as in C, numbers lose their `f` for GLSL."""
 
@@ -370,6 +375,7 @@ def test_every_text_agrees_with_itself(target: str, maker: Callable[[], Any]) ->
     assert found.passed and not found.out_of_bounds and not found.notes, found
 
 
+@pytest.mark.all_targets
 @pytest.mark.parametrize("name", ["a write behind the end", "an element left alone", "a write to another field"])
 def test_memory_that_the_host_does_not_see_is_copied_too(
     target: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -385,6 +391,7 @@ def test_memory_that_the_host_does_not_see_is_copied_too(
     assert Comparer(kernel.variants(*args)).against("same", kernel.variants(*args).generated).passed
 
 
+@pytest.mark.all_targets
 def test_the_edits_of_this_file_are_good_cuda(target: str, tmp_path: Path) -> None:
     if target != "cpu" or emitted.missing_tool(".cu"):
         pytest.skip("once is enough, and NVRTC needs no GPU")

@@ -15,6 +15,11 @@ from shadesmith.runtime.workbench.edits.stored_tunings import StoredTuning, shap
 from shadesmith.transpiler.errors import ShadesmithWarning, TaichiRuntimeError
 from shadesmith.transpiler.options import CompileOptions
 
+pytestmark = [
+    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
+    pytest.mark.each_on_one_target,
+]
+
 PROGRAM = """
     N = ti.types.ndarray(ti.f32, 1)
 
@@ -83,6 +88,7 @@ def store(kernel, args, values: dict[str, str]) -> None:
     write_entry(slot_of(request.specialization, "", may_be_new=True), entry)
 
 
+@pytest.mark.all_targets
 def test_parameters_that_change_the_source_are_offered(program, target: str) -> None:
     x, y = vectors()
     found = offered(program.powers, x, y, 3)
@@ -95,6 +101,7 @@ def test_parameters_that_change_the_source_are_offered(program, target: str) -> 
     assert ("unroll" in found) == (target != "vulkan"), "GLSL has no word for it"
 
 
+@pytest.mark.all_targets
 @pytest.mark.exhaustive
 def test_reductions_have_parameters_of_their_own(program, target: str) -> None:
     found = offered(program.total, *vectors()[:1])
@@ -103,6 +110,7 @@ def test_reductions_have_parameters_of_their_own(program, target: str) -> None:
         assert found["loads"] == ("2", "4", "8", "16") and found["block_dim"] == ("64", "128", "256", "512")
 
 
+@pytest.mark.all_targets
 def test_a_stored_winner_runs(program, target: str) -> None:
     x, y = vectors()
     parameter, line = ("unroll", "#pragma GCC unroll 4") if target == "cpu" else ("block_dim", "#define BLOCK 256")
@@ -121,6 +129,7 @@ def test_a_stored_winner_runs(program, target: str) -> None:
     assert f"tuned: {parameter} {own} -> {value}, 0.5 of the time" in source.splitlines()[0]
 
 
+@pytest.mark.all_targets
 def test_a_winner_with_another_number_of_tasks_is_compared(program, target: str) -> None:
     """On Vulkan each task is a file: a module of one task has been checked as an edit of one with four."""
     if target == "cpu":

@@ -67,7 +67,7 @@ def ratios(kind: str, lengths: list[float], runs: int = RUNS, **options):
         yield ratio_of(other, base)
 
 
-@pytest.mark.sampled(3)  # 3 to 7 s each
+@pytest.mark.sampled(6)  # 3 to 7 s each
 @pytest.mark.parametrize("kind", KINDS)
 def test_equal_variants_are_called_equal(kind: str) -> None:
     found = list(ratios(kind, [1e-4, 1e-4]))

@@ -29,6 +29,11 @@ from shadesmith.transpiler.errors import (
     TaichiSyntaxError,
 )
 
+pytestmark = [
+    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
+    pytest.mark.each_on_one_target,
+]
+
 WORK = """
     @ti.kernel
     def work(x: ti.types.ndarray(ti.f32, 1), turns: ti.i32):
@@ -237,6 +242,7 @@ def test_a_damaged_store_is_named(work, target: str) -> None:
     work.tune(x, 100, seconds=0.05)
 
 
+@pytest.mark.all_targets
 def test_python_offers_the_block(target: str, tmp_path: Path) -> None:
     text = WORK.replace("@ti.kernel", "@ti.tune(block_dim=[32, 64], where='block_dim > 32')\n    @ti.kernel")
     work = written_programs.write(tmp_path / "p.py", text).work
