@@ -15,7 +15,6 @@ import math
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import field
-from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -305,8 +304,14 @@ def _exact(origin: Origin) -> Any:
             return origin.type.numpy.type(PYTHON[origin.op](*map(origin.type.numpy.type, results))).item()
     if origin.op == "div" and results[1]:
         quotient = represented(results[0] / results[1], origin.type)  # devices may divide coarsely
-        return quotient if Fraction(quotient) * Fraction(results[1]) == Fraction(results[0]) else None
+        return quotient if _is_product(results[0], quotient, results[1]) else None
     return None
+
+
+def _is_product(value: Number, factor: Number, other: Number) -> bool:
+    """Return whether a number is exactly the product of two: `fractions` would take 3 ms of a start."""
+    (a, b), (c, d), (e, f) = (number.as_integer_ratio() for number in (value, factor, other))
+    return a * d * f == c * e * b
 
 
 def _integer(op: str, results: list[int], type: Scalar) -> int | None:
