@@ -37,6 +37,7 @@ test: setup
 
 # Everything, nothing from a cache: each kernel is compiled anew, by the tools as they are installed.
 test-all: setup
+	@$(PYTHON) -m pip install -q --no-compile --disable-pip-version-check -e ".[engines]"
 	@SHADESMITH_BINARIES_DIR= SHADESMITH_PLAIN_TOOLS=1 \
 	$(PYTHON) -m pytest -n $(JOBS) --dist worksteal -m "not gpu" $(TEST)
 

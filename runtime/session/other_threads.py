@@ -28,25 +28,29 @@ def wait_for_other_threads(seconds: float, harmless: Collection[CodeType] = (), 
     seconds: limit of the wait. harmless: functions in which a thread uses no memory, such as one that waits.
     session: launches of other sessions are harmless too.
     """
-    calls = dict(_calls(harmless, session))
+    waiting = frozenset(map(id, harmless))  # comparing code objects would compare their instructions
+    calls = dict(_calls(waiting, session))
     end, pause = time.monotonic() + seconds, FIRST_PAUSE
     while calls:
         if time.monotonic() > end:
             return False
         time.sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE)
-        now = dict(_calls(harmless, session))
+        now = dict(_calls(waiting, session))
         calls = {thread: frame for thread, frame in calls.items() if now.get(thread) is frame}
     return True
 
 
-def _calls(harmless: Collection[CodeType], session: object) -> Iterator[tuple[int, FrameType]]:
-    """Return the outermost frame inside of shadesmith of each other thread that has one."""
+def _calls(waiting: Collection[int], session: object) -> Iterator[tuple[int, FrameType]]:
+    """Yield the outermost frame inside of shadesmith of each other thread that has one.
+
+    waiting: identities of the code of functions in which a thread uses no memory.
+    """
     own = threading.get_ident()
     for thread, innermost in sys._current_frames().items():
         outermost, frame = None, innermost if thread != own else None
         while frame is not None:
-            if frame.f_code in harmless:
+            if id(frame.f_code) in waiting:
                 outermost = None
                 break
             file = frame.f_code.co_filename
