@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import corpus
 import emitted
 import pytest
@@ -41,3 +43,10 @@ def test_compilers_accept_the_text_without_a_warning(maker, language: str, optio
         assert not diagnostics, f"{diagnostics}\n{file.text}"
         long = [line for line in file.text.splitlines() if len(line) > 100]
         assert not long, "lines of at most 100 columns"
+
+
+def test_lines_of_libraries_fit() -> None:
+    """A longer comment is broken where the source is emitted, with a word or two left for its second line."""
+    templates = Path(__file__).parents[2] / "templates"
+    lines = [(path.name, line) for path in templates.glob("*/lib/*") for line in path.read_text("utf-8").splitlines()]
+    assert lines and [found for found in lines if len(found[1]) > 100] == []

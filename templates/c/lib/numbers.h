@@ -114,7 +114,8 @@ static inline int clz_u64(uint64_t x) {
     return x == 0 ? 64 : __builtin_clzll(x);  // undefined for 0
 }
 
-// In halves: gcc 12.2 with AVX512 vectorises __builtin_popcountll(i) of 8 iterations of `i` to `i` itself.
+// In halves: gcc 12.2 with AVX512 vectorises __builtin_popcountll(i) of 8 iterations of `i` to `i`
+// itself.
 static inline int popcount_u64(uint64_t x) {
     return __builtin_popcount((uint32_t)x) + __builtin_popcount((uint32_t)(x >> 32));
 }

@@ -55,8 +55,8 @@ static inline int lanes_end(int first, int end, int lanes) {
 #define SHORT_VECTORS __attribute__((target("prefer-vector-width=128")))
 #endif
 
-// Bounds of numbers stay selections: gcc 12 would make jumps of them, and copy what follows for a number that is its
-// bound.
+// Bounds of numbers stay selections: gcc 12 would make jumps of them, and copy what follows for a
+// number that is its bound.
 #define STRAIGHT
 #if defined(__GNUC__) && !defined(__clang__)
 #undef STRAIGHT

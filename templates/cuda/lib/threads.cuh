@@ -1,5 +1,5 @@
-// What threads of a warp or block do together and CUDA lacks. `lanes`: the lanes that take part, all
-// of which must make the call. Chunks are separated by blank lines, each defines one name.
+// What threads of a warp or block do together and CUDA lacks. `lanes`: the lanes that take part,
+// all of which must make the call. Chunks are separated by blank lines, each defines one name.
 
 // Whether this is the lowest of the lanes.
 __device__ inline bool elect(unsigned lanes) {

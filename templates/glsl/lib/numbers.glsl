@@ -72,8 +72,8 @@ uint biased_max_u32(uint a, uint b) {
     return uint(max(int(a ^ 0x80000000u), int(b ^ 0x80000000u))) ^ 0x80000000u;
 }
 
-// -x. NVIDIA's driver 580 does not wrap the negation of a narrow number that becomes wide again, nor
-// a difference or product in its place: -(-128) would be 128. It keeps an extraction.
+// -x. NVIDIA's driver 580 does not wrap the negation of a narrow number that becomes wide again,
+// nor a difference or product in its place: -(-128) would be 128. It keeps an extraction.
 int8_t negative_i8(int8_t x) { return int8_t(bitfieldExtract(-int(x), 0, 8)); }
 
 // -x: see `negative_i8`.
@@ -88,14 +88,16 @@ int16_t magnitude_i16(int16_t x) { return int16_t(bitfieldExtract(abs(int(x)), 0
 // x & 1. NVIDIA's driver 580 takes 1 for 0 in `(x & 1) * n` of some shaders with 64-bit numbers.
 int lowest_bit_i32(int x) { return int(bitfieldExtract(uint(x), 0, 1)); }
 
-// x >> count, of 1 to 31. NVIDIA's driver 580 leaves out some of the sums of `t += x >> 2` in loops.
+// x >> count, of 1 to 31. NVIDIA's driver 580 leaves out some of the sums `t += x >> 2` in loops.
 int shifted_i32(int x, int count) { return bitfieldExtract(x, count, 32 - count); }
 
 // x >> count without its sign: see `shifted_i32`.
 int shifted_bits_i32(int x, int count) { return int(bitfieldExtract(uint(x), count, 32 - count)); }
 
 // x >> count: see `shifted_i32`.
-uint shifted_bits_u32(uint x, uint count) { return bitfieldExtract(x, int(count), 32 - int(count)); }
+uint shifted_bits_u32(uint x, uint count) {
+    return bitfieldExtract(x, int(count), 32 - int(count));
+}
 
 // x >> count: see `shifted_i32`.
 uint shifted_u32(uint x, uint count) { return bitfieldExtract(x, int(count), 32 - int(count)); }
