@@ -10,7 +10,6 @@ from math import prod
 from ...ir.elements.own_memory import is_alone
 from ...ir.nodes import Statement, operands, walk
 from ...ir.statements import (
-    Array,
     ArrayShape,
     Const,
     GlobalLoad,
@@ -22,7 +21,7 @@ from ...ir.statements import (
 )
 from ...ir.types import Scalar
 from ...options import MAX_ITERATIONS
-from ..analysis.queries import axes_in, is_index_of, summands
+from ..analysis.queries import axes_in, base_array, is_index_of, summands
 from ..analysis.stretches import Stretch, is_in_stretch, stretch_of
 from ..threads.overlap_loads import is_field_in_order
 
@@ -101,14 +100,8 @@ def _is_in_column_of(pointer: GlobalPtr, row: RangeFor, loop: RangeFor) -> bool:
     is_next = any(_is_made_of(index, loop) for index in pointer.indices[-1:]) and not is_in_stretch(pointer, row, loop)
     if not is_next or any(_is_made_of(index, row) for index in pointer.indices):
         return is_next
-    if pointer.array in _stored(row):
-        return False
-    return any(_depends(index, row) for index in pointer.indices)  # `w[rows[k], j]`
-
-
-def _stored(row: RangeFor) -> set[Array]:
-    bases = [base_pointer(s.pointer) for s in walk(row.body) if isinstance(s, GlobalStore)]
-    return {base.array for base in bases if isinstance(base, GlobalPtr)}
+    stored = {base_array(s.pointer) for s in walk(row.body) if isinstance(s, GlobalStore)}
+    return pointer.array not in stored and any(_depends(index, row) for index in pointer.indices)
 
 
 def _lanes_of_length(row: RangeFor, most: int) -> int:

@@ -5,11 +5,11 @@
                                          store a[$i], $1
 
 This is always so in serial tasks, and for local variables: `local_atomics` replaces those, which no language has, in
-every kernel. In a parallel loop it is so for an array of which every
-iteration writes its own elements: some axes of all writes are the loop's indices, each plus a constant that is the same
-everywhere. Of `x[t + 1, i]` and `x[t, i - 1]` each is looked at alone: they are never one element. Reads do not matter:
-with one writer, others read the old or the new value, atomic or not. In shared memory the number of a thread is used
-like the loop's indices, and if blocks are loops (C) one core has all of that memory.
+every kernel. In a parallel loop it is so for an array of which every iteration writes its own elements: some axes of
+all writes are the loop's indices, each plus a constant that is the same everywhere. Of `x[t + 1, i]` and `x[t, i - 1]`
+each is looked at alone: they are never one element. Reads do not matter: with one writer, others read the old or the
+new value, atomic or not. In shared memory the number of a thread is used like the loop's indices, and if blocks are
+loops (C) one core has all of that memory.
 
 Several ndarrays that are written, `v[i] += a[i]; x[i] += dt * v[i]`, may be one array with several names: each
 iteration has elements of its own then, too. If they were parts of one array that overlap, iterations would load what
