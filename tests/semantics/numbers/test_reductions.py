@@ -415,7 +415,8 @@ BODIES = {
     "bins[0] += bins[1] / bins[2]": True,
     "bins[0] += bins[k]": False,
     "bins[0] += bins[i % 4]": False,
-    "bins[0] += bins[1]; bins[1] += bins[2]": False,
+    "bins[0] += bins[1]; bins[1] += bins[2]": True,  # of `bins[0]`
+    "bins[1] += x[i]; bins[0] += bins[1]; bins[0] -= bins[0]": False,
     "v[None][0] += v[None][1]": True,
     "v[None][0] += v[None].sum()": False,
     "bins[k] += x[i]": True,

@@ -4,8 +4,8 @@ In: a task. Out: `Place`s, each with the atomic operations on it. Such an operat
 
 - has no result that is used,
 - has indices that are the same in each iteration: constants, arguments, extents, and operations on these,
-- is the only kind of access to its place in the task: what else reads or changes its array has other constant indices,
-  and no function does,
+- is the only kind of access to its place in the task: what else reads or changes its array has other constant indices
+  (of `a[0] += a[1]; a[1] += a[2]` the first is a reduction), and no function does,
 - may be performed after all others: no array that may share memory with its array is accessed later in an iteration,
 - is performed in each iteration, unless its place certainly exists: the reduction accesses it in any case.
 
@@ -96,7 +96,7 @@ def reducible_places(task: Task) -> list[Place]:
     candidates -= count_uses(task.body).keys()
     accesses = list(_accesses(task.body))
     while rejected := _rejected(candidates, accesses):
-        candidates -= {s for s in candidates if underlying_object(s.pointer) in rejected}
+        candidates -= rejected
     always = set(always_performed(task.body))
     places: dict[Key, Place] = {}
     for atomic in atomics:
@@ -199,29 +199,28 @@ def _in_order(block: Block, loops: frozenset[Statement]) -> Iterator[tuple[State
             yield from _in_order(nested, inner)
 
 
-def _rejected(candidates: set[AtomicOp], accesses: list[_Access]) -> set[MemoryObject]:
-    """Return the arrays and temporaries with candidates that other accesses exclude."""
-    own = [access for access in accesses if access.statement in candidates]
+def _rejected(candidates: set[AtomicOp], accesses: list[_Access]) -> set[AtomicOp]:
+    """Return the candidates that other accesses exclude: to their place, or later to memory that may be the same."""
     others = [access for access in accesses if access.statement not in candidates]
-    touched: dict[MemoryObject, list[Key]] = {}
-    for access in others:
-        if access.target is not None:
-            touched.setdefault(access.target, []).append(_key_of_access(access.statement))
-    rejected: set[MemoryObject] = set()
-    joins: dict[MemoryObject, dict[Key, str]] = {}
-    for access in own:
-        target, atomic = access.target, access.statement
-        assert target is not None and isinstance(atomic, AtomicOp)
-        places = joins.setdefault(target, {})
-        join, key = JOINS[atomic.op], _key(atomic.pointer)
-        if (
-            not all(_are_disjoint(key, place) for place in touched.get(target, ()))
-            or any(_is_later(access, other) for other in others)
-            or any(other != join and not _are_disjoint(key, place) for place, other in places.items())
-        ):
-            rejected.add(target)
-        places.setdefault(key, join)
+    touched: dict[MemoryObject | None, set[tuple[Key, str]]] = {}
+    for access in accesses:
+        touched.setdefault(access.target, set()).add((_key_of_access(access.statement), _join(access, candidates)))
+    rejected: set[AtomicOp] = set()
+    for access in accesses:
+        atomic, join = access.statement, _join(access, candidates)
+        if join and isinstance(atomic, AtomicOp):
+            key = _key(atomic.pointer)
+            if any(its_join != join and not _are_disjoint(key, place) for place, its_join in touched[access.target]):
+                rejected.add(atomic)
+            elif any(_is_later(access, other) for other in others):
+                rejected.add(atomic)
     return rejected
+
+
+def _join(access: _Access, candidates: set[AtomicOp]) -> str:
+    """Return what joins the values of a candidate, "" for another access."""
+    atomic = access.statement
+    return JOINS[atomic.op] if isinstance(atomic, AtomicOp) and atomic in candidates else ""
 
 
 def _key_of_access(access: Statement) -> Key:
