@@ -30,8 +30,7 @@ def _launch_shape(task: TaskSource, text: str) -> TaskSource:
 
 def _block_of(task: TaskSource, text: str) -> int:
     """Return the threads per block of a source; the generated number if it declares none."""
-    names = (f"BLOCK_{task.block_dim}", "BLOCK")
-    return next((n for name in names if (n := constant(text, name)) is not None and n > 0), task.block_dim)
+    return next((n for name in task.block_names if (n := constant(text, name)) is not None and n > 0), task.block_dim)
 
 
 TOOLS = EditTools(check=_check, launch_shape=_launch_shape)

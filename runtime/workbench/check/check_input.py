@@ -94,14 +94,13 @@ class EditedFile:
 
 def block_location(source: ParsedSource, old: TaskSource) -> Location | None:
     """Return where a source defines how many threads a block of a task has. old: the task as generated."""
-    names = (f"BLOCK_{old.block_dim}", "BLOCK")
-    found = (source.find_macro(name) for name in names)
+    found = (source.find_macro(name) for name in old.block_names)
     return next((location for location in found if location is not None), None)
 
 
 def check_blocks(edit: EditedFile) -> None:
     """Record block sizes that the launcher cannot read or the device does not support."""
-    for name in (ITEMS, *dict.fromkeys(_block_name(edit, old) for old, _ in edit.tasks)):
+    for name in (ITEMS, *dict.fromkeys(block_name(edit, old) for old, _ in edit.tasks)):
         location = edit.source.find_macro(name) if name else None
         if location is None:
             continue
@@ -121,19 +120,18 @@ def check_blocks(edit: EditedFile) -> None:
 def check_block_is_defined(edit: EditedFile) -> None:
     """Record a missing constant from which the launcher reads the size of a block."""
     for old, _ in edit.tasks:
-        name = _block_name(edit, old)
+        name = block_name(edit, old)
         reads_device = edit.source.find_name("blockDim") is not None
         if name and edit.source.find_macro(name) is None and edit.block_location(old) is None and not reads_device:
             location = edit.source.find_name(name) or edit.source.find_name(old.entry)
             edit.diagnostics.add(location, *missing_block(name, old.block_dim))
 
 
-def _block_name(edit: EditedFile, old: TaskSource) -> str:
+def block_name(edit: EditedFile, old: TaskSource) -> str:
     """Return the constant that the generated source has for a task's block, "" if it has none."""
-    names = (f"BLOCK_{old.block_dim}", "BLOCK")
     if old.kind == "serial":
         return ""
-    return next((name for name in names if constant(edit.generated_source, name) is not None), "")
+    return next((name for name in old.block_names if constant(edit.generated_source, name) is not None), "")
 
 
 def note_errors(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
 from math import prod
 
 from ....transpiler.backend.module.interface import TaskSource
@@ -12,7 +12,7 @@ from ...devices.cuda.cubin import Cubin, CubinError, CubinKernel, read_cubin
 from ...devices.cuda.nvrtc import DEFAULT_ARCH, compile_cubin
 from .c import TAIL, assert_entries, note_failures, read_only_names, with_tail
 from .c_layout import CUDA, CUDA_TEMPLATES, Assertion, Assertions
-from .check_input import EditedFile, casts_away, check_block_is_defined, check_blocks, note_errors
+from .check_input import EditedFile, block_name, casts_away, check_block_is_defined, check_blocks, note_errors
 from .compare_declarations import Declarations
 from .compiler_diagnostics import CompilerDiagnostic, of_nvrtc
 from .diagnostics import store_to_read_only
@@ -40,7 +40,7 @@ def check_cuda(edit: EditedFile) -> None:
     assertions = Assertions(CUDA, generated, edit.source, has_offsetof=_has_offsetof())
     assertions.lines += [Assertion(line) for line in CUDA_TEMPLATES.strip().splitlines()]
     assertions.of_args(edit.generated)
-    assert_entries(edit, assertions, _kernels_of(edit.source), "the kernel", _head, _fits)
+    assert_entries(edit, assertions, _kernels_of(edit.source), "the kernel", partial(_head, edit), _fits)
     cubin, reported = _compile(edit, with_tail(edit.compiled_source, assertions.lines))
     errors = [diagnostic for diagnostic in reported if diagnostic.level == "error"]
     own = [diagnostic for diagnostic in errors if diagnostic.file != TAIL]
@@ -137,8 +137,9 @@ def _kernels_of(source: ParsedSource) -> dict[str, Location]:
     return {match[1]: source.locate(*match.span(1)) for match in _KERNEL.finditer(code)}
 
 
-def _head(task: TaskSource) -> str:
-    bounds = " __launch_bounds__(BLOCK)" if task.block_dim > 1 else ""
+def _head(edit: EditedFile, task: TaskSource) -> str:
+    name = block_name(edit, task)
+    bounds = f" __launch_bounds__({name})" if name else ""
     return f'extern "C" __global__ void{bounds} {task.entry}(const Args args)'
 
 
@@ -152,16 +153,16 @@ def _check_marks(edit: EditedFile) -> None:
     for old, _ in edit.tasks:
         location = _definition(edit, old.entry)
         if location is not None and old.entry not in kernels:
-            edit.diagnostics.add(location, *_lost_mark(old, "`__global__`"))
+            edit.diagnostics.add(location, *_lost_mark(edit, old, "`__global__`"))
 
 
 def _definition(edit: EditedFile, entry: str) -> Location | None:
     return edit.source.find(rf"(?<!\w)({re.escape(entry)})\s*\([^;{{}}]*\)\s*\{{")
 
 
-def _lost_mark(old: TaskSource, mark: str) -> tuple[str, str]:
+def _lost_mark(edit: EditedFile, old: TaskSource, mark: str) -> tuple[str, str]:
     message = f"kernel `{old.entry}` lost its {mark}, so the launcher does not find it"
-    return message, f"declare it as `{_head(old)}`"
+    return message, f"declare it as `{_head(edit, old)}`"
 
 
 def _check_cubin(edit: EditedFile, cubin: Cubin, knows_blocks: bool) -> None:
@@ -173,7 +174,7 @@ def _check_cubin(edit: EditedFile, cubin: Cubin, knows_blocks: bool) -> None:
         if kernel is None and location is not None:
             mangled = any(f"{len(old.entry)}{old.entry}" in name for name in cubin.kernels)
             gone = '`extern "C"`' if mangled else "`__global__`"
-            edit.diagnostics.add(location, *_lost_mark(old, gone))
+            edit.diagnostics.add(location, *_lost_mark(edit, old, gone))
         elif kernel is not None:
             if knows_blocks:
                 _check_threads(edit, kernel, new.block_dim, location)
@@ -182,7 +183,7 @@ def _check_cubin(edit: EditedFile, cubin: Cubin, knows_blocks: bool) -> None:
                 sizes = ", ".join(f"{parameter.size_bytes}" for parameter in kernel.parameters) or "none"
                 message = f"`{old.entry}` has parameters of {sizes} bytes, but the launcher passes one of {size}"
                 if not edit.diagnostics.entries:
-                    edit.diagnostics.add(location, message, f"declare it as `{_head(old)}`")
+                    edit.diagnostics.add(location, message, f"declare it as `{_head(edit, old)}`")
 
 
 def _check_threads(edit: EditedFile, kernel: CubinKernel, block: int, location: Location | None) -> None:

@@ -142,7 +142,7 @@ def test_tasks_with_blocks_of_their_own() -> None:
             y[i] = i * 0.5
 
     source = both.source(arch=ti.cuda)
-    assert "#define BLOCK_32 32  // 4,096 iterations" in source and "BLOCK_32, 256 / BLOCK_32" in source
+    assert "#define BLOCK 32  // 4,096 iterations" in source and "BLOCK, 256 / BLOCK" in source
 
 
 def test_blocks_that_the_launch_chooses(target: str) -> None:

@@ -96,9 +96,9 @@ def test_sources() -> None:
     assert "_tile[" not in fields(ti.python, passes="-block_tiles")[0].source(arch=ti.cuda)
     assert "_tile[" not in fields(ti.python, make_block_local=False)[0].source(arch=ti.cuda)
     whole = fields(ti.python)[0].source(arch=ti.cuda)
-    assert whole.count("_tile[BLOCK_32]") == 2 and "min(" in cuda
+    assert whole.count("_tile[BLOCK_1]") == 2 and "min(" in cuda
     assert "min(" not in whole and "v_tile[thread] = v(j_tile + thread);" in whole
-    assert 'static_assert(out_n0 % BLOCK_32 == 0, "each thread has an iteration")' in whole
+    assert 'static_assert(out_n0 % BLOCK_1 == 0, "each thread has an iteration")' in whole
 
 
 def test_loops_that_stay() -> None:

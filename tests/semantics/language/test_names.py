@@ -329,11 +329,11 @@ def test_a_variable_named_as_the_size_of_a_block(define_kernel) -> None:
         out[i] = i
     ti.loop_config(block_dim=128)
     for i in range(8):
-        BLOCK_128 = out[i] + 1
-        out[7 - i] += BLOCK_128 * BLOCK_128
+        BLOCK_1 = out[i] + 1
+        out[7 - i] += BLOCK_1 * BLOCK_1
 """
     source = define_kernel(text).source(np.zeros(8, np.int32), arch=ti.cuda)
-    assert "#define BLOCK_128" in source and "int BLOCK_128 =" not in source
+    assert "#define BLOCK_1" in source and "int BLOCK_1 =" not in source
 
 
 @ti.kernel

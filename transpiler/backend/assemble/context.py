@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import field
 
 from ...ir.functions import Function
@@ -31,7 +32,7 @@ class EmitContext:
     by_pointer: whether `Args` is too large for push constants.
     user_names: names with file scope that come from the user.
     taken: names that no local variable may have.
-    block_dims: the numbers of threads of the kernel's blocks.
+    block_names: the constant of each task that has blocks: the number of their threads.
     plain: operations that are printed as `v = v + w` (`plain_assignments.py`).
     language: of the target.
     in_sections: whether several tasks share a file in sections, of which a compiler takes one at a time.
@@ -48,7 +49,7 @@ class EmitContext:
     signatures: dict[Function, Signature]
     user_names: frozenset[str]
     taken: frozenset[str]
-    block_dims: frozenset[int] = frozenset()
+    block_names: dict[Task, str] = field(default_factory=dict)
     plain: frozenset[Statement] = frozenset()
     language: Language = field(init=False)
     in_sections: bool = field(init=False)
@@ -61,11 +62,7 @@ class EmitContext:
 
     def block_size(self, task: Task) -> str:
         """Return the name of the constant that is the number of threads in a block."""
-        if task.kind is TaskKind.SERIAL:
-            return "1"
-        if self.language.file_per_task:
-            return "BLOCK" if self.has_block_size(task) else f"BLOCK_{task.block_dim}"
-        return "BLOCK" if len(self.block_dims) == 1 else f"BLOCK_{task.block_dim}"
+        return "1" if task.kind is TaskKind.SERIAL else self.block_names.get(task, "BLOCK")
 
     def threads_of_block(self, task: Task) -> str:
         """Return how many threads a block has, for numbers of iterations."""
@@ -92,8 +89,8 @@ def emit_context(
         layout.copies_members = True
         if layout.cells is not None:
             layout.cells.wraps = True
-    blocks = macros(task.block_dim for task in kernel.tasks)
-    taken = target.language.reserved | target.referenced | GENERATED_NAMES | blocks | user_names(layout, ())
+    constants = macros(len(kernel.tasks))
+    taken = target.language.reserved | target.referenced | GENERATED_NAMES | constants | user_names(layout, ())
     tasks = functions_of_tasks(name, len(kernel.tasks))
     of_functions = signatures(kernel, target, taken | target.language.functions | tasks)
     own = user_names(layout, of_functions.values())
@@ -102,5 +99,14 @@ def emit_context(
     )
     if target.language.has_tensor_assignment and not target.language.has_vectors:
         context.plain = plain_assignments(kernel)
-    context.block_dims = frozenset(task.block_dim for task in kernel.tasks if context.has_block_size(task))
+    context.block_names = _block_names(context)
     return context
+
+
+def _block_names(context: EmitContext) -> dict[Task, str]:
+    """Return the constant of each task that has blocks: BLOCK for the size of most, BLOCK_2 for another of task 2."""
+    numbered = [(k, task) for k, task in enumerate(context.kernel.tasks) if context.has_block_size(task)]
+    if context.language.file_per_task or not numbered:
+        return {task: "BLOCK" for _, task in numbered}
+    ((usual, _),) = Counter(task.block_dim for _, task in numbered).most_common(1)
+    return {task: "BLOCK" if task.block_dim == usual else f"BLOCK_{k}" for k, task in numbered}

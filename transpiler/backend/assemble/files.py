@@ -132,7 +132,6 @@ class FileAssembler:
     ) -> dict[str, Any]:
         """Return the data of a file's template, and record the names that the file references."""
         context, layout = self.context, self.layout
-        blocks = sorted({p.task.block_dim for p in printed if context.has_block_size(p.task)})
         lanes = {context.lanes(p.task): p.task.lane_loops for p in printed if p.task.lane_loops}
         parts = [*(f.used for f in functions), *(p.used for p in printed)]
         used = parts[0] if len(parts) == 1 else UsedMemory().with_all(parts)
@@ -148,9 +147,7 @@ class FileAssembler:
         return {
             **self.shared,
             "banner": banner(context, self.origin, printed),
-            "constants": _constants(
-                [] if context.in_sections else blocks, lanes, printed, context.options.why_comments
-            ),
+            "constants": _constants(context, lanes, printed),
             "named_constants": self._named_constants(used),
             "extensions": self._extensions(library),
             "temporaries": _as_one(padded(self._temporaries(used))),
@@ -385,11 +382,12 @@ def _as_one(lines: list[str]) -> list[str]:
     return [f"\n{INDENT}".join(lines)] if lines else []
 
 
-def _constants(blocks: list[int], lanes: dict[str, int], printed: list[PrintedTask], explains: bool) -> list[str]:
-    single = len(blocks) == 1
-    noted = [p.task for p in printed if p.task.block_note and explains]
-    notes = {task.block_dim: f"  // {task.block_note}" for task in reversed(noted)}
-    constants = [f"BLOCK{'' if single else f'_{block}'} {block}{notes.get(block, '')}" for block in blocks]
+def _constants(context: EmitContext, lanes: dict[str, int], printed: list[PrintedTask]) -> list[str]:
+    tasks = [] if context.in_sections else [p.task for p in printed if context.has_block_size(p.task)]
+    sizes = {context.block_size(task): task.block_dim for task in tasks}
+    noted = [task for task in reversed(tasks) if task.block_note and context.options.why_comments]
+    notes = {context.block_size(task): f"  // {task.block_note}" for task in noted}
+    constants = [f"{name} {size}{notes.get(name, '')}" for name, size in sorted(sizes.items())]
     items = max((p.items for p in printed), default=1)
     if items > 1:
         constants.append(f"LOADS {items}  // iterations of a thread at a time, so that their loads overlap")

@@ -19,7 +19,7 @@ from .tree_structs import CELL
 
 def no_members(kernel: Kernel, target: Target, structs: Structs | None = None) -> frozenset[str]:
     """Return the names that no member may have: macros replace members too, and in C++ a member shadows a type."""
-    blocks = macros(task.block_dim for task in kernel.tasks) | constants(target.language)
+    blocks = macros(len(kernel.tasks)) | constants(target.language)
     types = structs.names.values() if structs is not None else ()
     return (target.language.reserved | target.language.reserved_members | blocks).union(types)
 

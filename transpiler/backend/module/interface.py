@@ -192,6 +192,11 @@ class TaskSource:
         return count
 
     @property
+    def block_names(self) -> tuple[str, str]:
+        """The constants that may define `block_dim` in a source: of this task alone, and of all others."""
+        return f"BLOCK_{self.entry.rpartition('_')[2]}", "BLOCK"
+
+    @property
     def iterations_per_block(self) -> int:
         """Iterations of one block, by which the launcher divides the trip count."""
         return self.block_dim * self.items

@@ -210,9 +210,8 @@ def _rejected(candidates: set[AtomicOp], accesses: list[_Access]) -> set[AtomicO
         atomic, join = access.statement, _join(access, candidates)
         if join and isinstance(atomic, AtomicOp):
             key = _key(atomic.pointer)
-            if any(its_join != join and not _are_disjoint(key, place) for place, its_join in touched[access.target]):
-                rejected.add(atomic)
-            elif any(_is_later(access, other) for other in others):
+            excluding = (place for place, its_join in touched[access.target] if its_join != join)
+            if not all(_are_disjoint(key, place) for place in excluding) or any(_is_later(access, o) for o in others):
                 rejected.add(atomic)
     return rejected
 

@@ -8,8 +8,6 @@ type and a function.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 
 def names(source: str) -> list[str]:
     """Return the names in a string, which are separated by white space."""
@@ -33,11 +31,10 @@ NAMES_IN_BLOCKS = frozenset({"block", "count", "index", "thread", "threads"})
 """Those that they declare next to the shared arrays where the threads of a block are loops."""
 
 
-def macros(block_dims: Iterable[int]) -> frozenset[str]:
+def macros(tasks: int) -> frozenset[str]:
     """Return the constants at the top of a source, which as macros replace members of the same name too."""
-    return frozenset(
-        {"BLOCK", "LANES", "LANES_32", "LANES_128", "LOADS", "MAX_BLOCKS", *(f"BLOCK_{size}" for size in block_dims)}
-    )
+    blocks = (f"BLOCK_{number}" for number in range(tasks))
+    return frozenset({"BLOCK", "LANES", "LANES_32", "LANES_128", "LOADS", "MAX_BLOCKS", *blocks})
 
 
 def functions(kernel: str, tasks: int) -> frozenset[str]:
