@@ -5,7 +5,7 @@ In: a `RangeFor` whose bounds are rendered. Out: `for (int k = 0; k < n; k++)`, 
 
 from __future__ import annotations
 
-from ...ir.nodes import Statement
+from ...ir.nodes import Statement, walk
 from ...ir.statements import ALL, Const, RangeFor, is_const
 from ...ir.types import Scalar, i32, i64
 from ..languages.common.literals import scalar_name
@@ -19,10 +19,12 @@ minutes for a large number."""
 
 
 def declare_axis(names: Names, loop: RangeFor, axis: int) -> str:
-    """Declare the index of an axis under its name in Python, or as the first free letter from i on."""
+    """Declare the index of an axis under its name in Python, or as the first letter from i on that is free in it."""
     if len(loop.names) == len(loop.starts) and loop.names[axis].strip("_"):
         return names.declare(loop.names[axis])
-    return names.declare(next((letter for letter in "ijklmnop" if names.is_free(letter)), "i"))
+    inside = {name for inner in walk(loop.body) if isinstance(inner, RangeFor) for name in inner.names}
+    free = (letter for letter in "ijklmnop" if letter not in inside and names.is_free(letter))
+    return names.declare(next(free, "i"))
 
 
 def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str, is_wide: bool = False) -> str:
