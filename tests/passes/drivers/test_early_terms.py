@@ -168,7 +168,7 @@ def test_a_driver_for_which_branches_are_jumps() -> None:
     """NVIDIA's Vulkan driver."""
     ti.init(arch=ti.vulkan, log_level=ti.ERROR)
     device = ti.Session.current().device
-    device.capabilities = replace(device.capabilities, leaves_known_counts=True)
+    device.capabilities = replace(device.capabilities, jumps_over_terms=True)
     x = np.random.default_rng(0).random((300, 2), np.float32)
     found = np.ones_like(x)
     forces(x, found, False)

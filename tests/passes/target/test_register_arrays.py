@@ -52,7 +52,7 @@ def test_sources() -> None:
     assert "unroll" not in mix.source(x, x, arch=ti.vulkan) and "unroll" not in mix.source(x, x, arch=ti.cpu)
     ti.init(arch=ti.vulkan, log_level=ti.ERROR)
     device = ti.Session.current().device
-    device.capabilities = replace(device.capabilities, leaves_known_counts=True)
+    device.capabilities = replace(device.capabilities, leaves_arrays_in_memory=True)
     assert mix.source(x, x).count("[[unroll]] for") == 3
     y = np.zeros(4, np.uint32)
     mix(x, y)

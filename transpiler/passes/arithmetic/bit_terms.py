@@ -54,7 +54,7 @@ REMARK = Remark("by the bit, without a branch (bit_terms)")
 
 def bit_terms(kernel: Kernel, context: PassContext) -> bool:
     """Replace such branches."""
-    if not context.capabilities.blocks_as_loops or context.capabilities.blocks_in_lockstep:
+    if not context.capabilities.predicts_branches:
         return False
     in_lanes = {block for task in kernel.tasks if task.as_lanes or task.lane_loops for block in task.roots()}
     changed = False

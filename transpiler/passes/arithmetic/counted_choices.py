@@ -35,7 +35,7 @@ REMARK = Remark("without a branch (counted_choices)")
 
 def counted_choices(kernel: Kernel, context: PassContext) -> bool:
     """Replace such branches."""
-    if not context.capabilities.blocks_as_loops or context.capabilities.blocks_in_lockstep:
+    if not context.capabilities.predicts_branches:
         return False
     in_lanes = {block for task in kernel.tasks if task.as_lanes or task.lane_loops for block in task.roots()}
     remarks = (REMARK,) if context.options.why_comments else ()

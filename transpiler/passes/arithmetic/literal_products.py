@@ -42,7 +42,8 @@ Element = Callable[[int, int], Statement]
 
 def literal_products(kernel: Kernel, context: PassContext) -> bool:
     """Write such products out in loops and functions of CUDA."""
-    if not context.capabilities.separates_threads or not context.options.fast_math:
+    capabilities = context.capabilities
+    if not capabilities.keeps_zero_products or capabilities.has_constant_tests or not context.options.fast_math:
         return False
     return _Products(kernel).run(kernel)
 

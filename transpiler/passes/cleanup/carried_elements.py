@@ -48,7 +48,7 @@ REMARK = Remark("for the next iteration, too (carried_elements)")
 def carried_elements(kernel: Kernel, context: PassContext) -> bool:
     """Carry elements from iteration to iteration in the serial loops of GPUs."""
     options, capabilities = context.options, context.capabilities
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or options.debug or options.check_out_of_bound:
+    if not capabilities.reloads_elements or options.debug or options.check_out_of_bound:
         return False
     changed = False
     for task in kernel.tasks:

@@ -33,7 +33,7 @@ Affine = tuple[Alloca | None, float, float]
 
 def fold_recurrences(kernel: Kernel, context: PassContext) -> bool:
     """Replace these loops in all blocks."""
-    if not context.options.fast_math or context.capabilities.blocks_in_lockstep:  # the interpreter rounds as Python
+    if not context.options.fast_math or context.capabilities.is_reference:  # the interpreter rounds as Python
         return False
     changed = [_in_block(root) for root in kernel.roots()]
     return any(changed)

@@ -36,7 +36,7 @@ MOST = 4
 def loads_before_loops(kernel: Kernel, context: PassContext) -> bool:
     """Load such elements before the outermost serial loops of tasks of GPUs."""
     options, capabilities = context.options, context.capabilities
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or options.debug or options.check_out_of_bound:
+    if not capabilities.reloads_elements or options.debug or options.check_out_of_bound:
         return False
     changed = False
     for task in kernel.tasks if not options.trap_nan else ():

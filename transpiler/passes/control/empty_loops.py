@@ -22,8 +22,8 @@ I32_MIN, I32_MAX = -(1 << 31), (1 << 31) - 1
 
 def empty_loops(kernel: Kernel, context: PassContext) -> bool:
     """Limit the ends of the loops of tasks by their starts where the difference may wrap."""
-    if context.capabilities.blocks_in_lockstep:
-        return False  # Python's numbers do not wrap
+    if not context.capabilities.wraps_integers:
+        return False
     changed = False
     for task in kernel.tasks:
         loop = task.loop

@@ -72,7 +72,7 @@ class Insertion:
 
 def insertion_sorts(kernel: Kernel, context: PassContext) -> bool:
     """Replace such loops."""
-    if not context.capabilities.blocks_as_loops or context.capabilities.blocks_in_lockstep:
+    if not context.capabilities.predicts_branches:
         return False
     found = [(root, insertion) for root in kernel.roots() for insertion in _insertions(root)]
     for _, insertion in found:

@@ -59,7 +59,7 @@ RUN = 128
 def lane_loops(kernel: Kernel, context: PassContext) -> bool:
     """Split the bodies of loops whose serial loops are run for several iterations together (C)."""
     capabilities = context.capabilities
-    if not capabilities.blocks_as_loops or capabilities.blocks_in_lockstep:
+    if not capabilities.vectorizes_loops:
         return False
     for task in kernel.tasks:
         outer = _outer_values(task, context)

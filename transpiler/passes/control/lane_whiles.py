@@ -71,7 +71,7 @@ INSIDE = (
 def lane_whiles(kernel: Kernel, context: PassContext) -> bool:
     """Split the bodies of loops whose `while` loops run for several iterations together (C)."""
     capabilities = context.capabilities
-    if not capabilities.blocks_as_loops or capabilities.blocks_in_lockstep:
+    if not capabilities.vectorizes_loops:
         return False
     for task in kernel.tasks:
         if task.loop is not None and _qualifies(task, task.loop):

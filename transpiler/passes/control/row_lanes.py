@@ -79,7 +79,7 @@ class Plan:
 
 def row_lanes(kernel: Kernel, context: PassContext) -> bool:
     """Run several rows of the loops of GPUs together where they share what they load."""
-    if context.capabilities.blocks_as_loops or context.capabilities.blocks_in_lockstep:
+    if not context.capabilities.has_warps:
         return False
     changed = False
     for task in kernel.tasks:

@@ -41,7 +41,7 @@ REMARK = "all are compared: gcc 12 would jump between (eager_conditions)"
 
 def eager_conditions(kernel: Kernel, context: PassContext) -> bool:
     """Replace the operations of such conditions in C."""
-    if not context.capabilities.blocks_as_loops or context.capabilities.blocks_in_lockstep:
+    if not context.capabilities.predicts_branches:
         return False
     changed = False
     for root in kernel.roots():

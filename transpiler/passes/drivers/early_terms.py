@@ -52,16 +52,16 @@ LANES = Remark("computed in all iterations, so that these may become lanes of ve
 def early_terms(kernel: Kernel, context: PassContext) -> bool:
     """Move what such branches of serial loops compute before them."""
     capabilities = context.capabilities
-    if not (capabilities.separates_threads or capabilities.blocks_as_loops or capabilities.leaves_known_counts):
+    if not (capabilities.jumps_over_terms or capabilities.vectorizes_loops):
         return False
-    remark = None if not context.options.why_comments else LANES if capabilities.blocks_as_loops else JUMPS
+    remark = None if not context.options.why_comments else LANES if capabilities.vectorizes_loops else JUMPS
     changed = False
     for task in kernel.tasks:
         for around in list(walk_blocks(task.body)) if task.loop is not None else []:
             for loop in [s for s in around if isinstance(s, RangeFor)]:
                 if _in_loop(loop, remark):
                     changed = True
-                    if capabilities.blocks_as_loops:
+                    if capabilities.vectorizes_loops:
                         name_end(around, loop)
     return changed
 

@@ -48,7 +48,7 @@ ALMOST_ALWAYS = 16
 
 def extremes(kernel: Kernel, context: PassContext) -> bool:
     """Put certain numbers second in minima and maxima of floats, and name those that need one comparison."""
-    if not context.capabilities.blocks_as_loops:
+    if not context.capabilities.slow_extremes:
         return False
     changed = context.options.fast_math and _put_steady_second(kernel)
     for root in kernel.roots():

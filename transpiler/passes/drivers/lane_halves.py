@@ -39,7 +39,7 @@ MORE = frozenset({"min", "max", "at_most", "at_least", "running_min", "running_m
 
 def lane_halves(kernel: Kernel, context: PassContext) -> bool:
     """Mark the conversions from and to f16 in such loops."""
-    if not context.capabilities.blocks_as_loops or f16 not in context.scalars(kernel):
+    if not context.capabilities.vectorizes_loops or f16 not in context.scalars(kernel):
         return False
     changed = False
     for task in kernel.tasks:

@@ -66,7 +66,7 @@ REMARK = Remark("computed in all iterations, so that these may become lanes of v
 
 def lane_terms(kernel: Kernel, context: PassContext) -> bool:
     """Move what branches of such loops compute before them."""
-    if not context.capabilities.blocks_as_loops:
+    if not context.capabilities.vectorizes_loops:
         return False
     changed = False
     for task in kernel.tasks:

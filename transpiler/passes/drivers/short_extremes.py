@@ -66,7 +66,7 @@ REMARK = Remark("without a branch (short_extremes)")
 
 def short_extremes(kernel: Kernel, context: PassContext) -> bool:
     """Replace such branches in loops with few iterations."""
-    if not context.capabilities.blocks_as_loops:
+    if not context.capabilities.predicts_branches:
         return False
     changed = False
     loaded = _loaded_parameters(kernel)

@@ -54,7 +54,7 @@ OPERATIONS = frozenset({"add", "sub", "mul", "div", "neg", "abs", "sqrt", "bit_a
 
 def static_rows(kernel: Kernel, context: PassContext) -> bool:
     """Take the hint from such loops."""
-    if not context.capabilities.blocks_as_loops:
+    if not context.capabilities.vectorizes_loops:
         return False
     changed = False
     for task in kernel.tasks:

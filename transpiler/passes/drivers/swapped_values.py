@@ -51,7 +51,7 @@ Place = tuple[Hashable, ...]
 
 def swapped_values(kernel: Kernel, context: PassContext) -> bool:
     """Replace such branches."""
-    if not context.capabilities.blocks_as_loops or context.capabilities.blocks_in_lockstep:
+    if not context.capabilities.predicts_branches:
         return False
     remarks = (REMARK,) if context.options.why_comments else ()
     changed = False

@@ -28,7 +28,7 @@ FARTHEST = 1 << 16
 
 def wide_counters(kernel: Kernel, context: PassContext) -> bool:
     """Mark the tasks of such loops."""
-    if not context.capabilities.blocks_as_loops or context.capabilities.blocks_in_lockstep:
+    if not context.capabilities.vectorizes_loops:
         return False
     for task in kernel.tasks:
         task.wide_counter = _is_plain(task) and _counts_places(task)

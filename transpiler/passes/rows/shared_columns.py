@@ -81,7 +81,7 @@ MANY = 1 << 16
 def shared_columns(kernel: Kernel, context: PassContext) -> bool:
     """Share such loops of GPUs among threads of a block."""
     capabilities, options = context.capabilities, context.options
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or options.deterministic:
+    if not capabilities.has_shared_memory or options.deterministic:
         return False
     if options.block_dim != CompileOptions().block_dim:
         return False

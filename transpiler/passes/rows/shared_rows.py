@@ -90,7 +90,7 @@ def shared_rows(kernel: Kernel, context: PassContext) -> bool:
     """Share such loops of GPUs among the threads of a subgroup."""
     capabilities = context.capabilities
     most = min(capabilities.subgroup_size or 0, MOST_LANES)
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or most < LANES:
+    if not capabilities.has_warps or most < LANES:
         return False
     if "shuffle" not in capabilities.subgroup_features or context.options.deterministic:
         return False

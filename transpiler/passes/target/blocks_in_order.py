@@ -22,7 +22,7 @@ BLOCK = 256
 
 def blocks_in_order(kernel: Kernel, context: PassContext) -> bool:
     """Give such loops of GPUs one iteration for each thread."""
-    if context.capabilities.blocks_as_loops or context.capabilities.blocks_in_lockstep:
+    if not context.capabilities.has_warps:
         return False
     found = [task for task in kernel.tasks if _is_stencil(task)]
     for task in found:

@@ -26,7 +26,7 @@ REMARK = Remark("without a branch (masked_terms)")
 
 def masked_terms(kernel: Kernel, context: PassContext) -> bool:
     """Mask terms in the innermost loops of tasks of C."""
-    if not context.capabilities.blocks_as_loops or not context.options.fast_math:
+    if not context.capabilities.predicts_branches or not context.options.fast_math:
         return False
     changed = False
     for task in kernel.tasks:

@@ -26,7 +26,7 @@ REMARK = Remark("before a member is stored: gcc loads whole vectors then (member
 
 def member_loads(kernel: Kernel, context: PassContext) -> bool:
     """Reorder the bodies of the parallel loops without loops or branches inside."""
-    if not context.capabilities.blocks_as_loops:
+    if not context.capabilities.vectorizes_loops:
         return False
     changed = False
     for task in kernel.tasks:

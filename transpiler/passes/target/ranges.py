@@ -34,7 +34,7 @@ def ranges(kernel: Kernel, context: PassContext) -> bool:
     if not any(map(_may_be_simpler, found)):
         return False
     rules = {Operation: _operation, Assert: _assert, Notice: _notice, IndexCheck: _index_check}
-    rewriter = _Reduction(rules, stored_ranges(kernel), not context.capabilities.blocks_as_loops)
+    rewriter = _Reduction(rules, stored_ranges(kernel), not context.capabilities.vectorizes_loops)
     if context.capabilities.has_pointers:
         rewriter.of_threads = {task.loop for task in kernel.tasks if task.over}
     may_be_equal = context.may_have(kernel, PLAIN_OPS) or any(context.may_have_all(kernel, ops) for ops in EQUAL_LATER)

@@ -33,8 +33,7 @@ MOST_STATEMENTS = 8192
 
 def register_arrays(kernel: Kernel, context: PassContext) -> bool:
     """Mark such loops of GPUs whose compilers leave them alone."""
-    capabilities = context.capabilities
-    if not (capabilities.separates_threads or capabilities.leaves_known_counts) or context.options.debug:
+    if not context.capabilities.leaves_arrays_in_memory or context.options.debug:
         return False
     changed = [_in_task(task) for task in kernel.tasks if task.loop is not None]
     return any(changed)

@@ -29,7 +29,7 @@ vectors."""
 
 def short_vectors(kernel: Kernel, context: PassContext) -> bool:
     """Mark the tasks of C that contain such loops."""
-    if not context.capabilities.blocks_as_loops:
+    if not context.capabilities.vectorizes_loops:
         return False
     for task in kernel.tasks:
         task.short_vectors = _has_gathered_sums(task)

@@ -44,7 +44,7 @@ Access = tuple[RangeFor, list[Linear]]
 
 def step_addresses(kernel: Kernel, context: PassContext) -> bool:
     """Count up the numbers of elements in such loops."""
-    if context.capabilities.blocks_as_loops or context.capabilities.blocks_in_lockstep:
+    if not context.capabilities.has_warps:
         return False
     kind = i64 if context.capabilities.has_pointers else i32
     changed = False

@@ -41,7 +41,7 @@ OF_VECTORS = frozenset({"add", "sub", "mul"})
 
 def straight_extremes(kernel: Kernel, context: PassContext) -> bool:
     """Mark such loops."""
-    if not context.capabilities.blocks_as_loops or context.capabilities.blocks_in_lockstep:
+    if not context.capabilities.predicts_branches:
         return False
     for task in kernel.tasks:
         task.is_straight = _is_straight(task)

@@ -49,7 +49,7 @@ class _Bound:
 
 def narrow_loops(kernel: Kernel, context: PassContext) -> bool:
     """Narrow the parallel loops whose iterations are one condition on their indices."""
-    if not context.capabilities.blocks_as_loops or _numbers_threads(kernel):
+    if not context.capabilities.vectorizes_loops or _numbers_threads(kernel):
         return False
     loops = [s for s in kernel.body.statements if isinstance(s, RangeFor) and becomes_task(s) and _has_plain_range(s)]
     changed = [_narrow(kernel.body, loop) for loop in loops]

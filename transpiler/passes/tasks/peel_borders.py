@@ -76,7 +76,7 @@ class Borders:
 
 def peel_borders(kernel: Kernel, context: PassContext) -> bool:
     """Split the loops of C whose inner iterations need no bounds on indices."""
-    if not context.capabilities.blocks_as_loops:
+    if not context.capabilities.vectorizes_loops:
         return False
     changed = False
     for task in list(kernel.tasks):

@@ -99,7 +99,7 @@ MOST_STATEMENTS = 64
 def axis_sums(kernel: Kernel, context: PassContext) -> bool:
     """Add along axes in serial loops on GPUs."""
     capabilities, options = context.capabilities, context.options
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or options.deterministic:
+    if not capabilities.has_warps or options.deterministic:
         return False
     longest = capabilities.loop_iteration_limit or MAX_ITERATIONS
     changed = False

@@ -41,7 +41,7 @@ COMPONENTS = range(2, 5)
 def block_sums(kernel: Kernel, context: PassContext) -> bool:
     """Find the arrays of which each block of a GPU has a copy."""
     capabilities, options = context.capabilities, context.options
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or not options.make_block_local:
+    if not capabilities.has_shared_memory or not options.make_block_local:
         return False
     if any(isinstance(s, RECORDS) for root in kernel.roots() for s in reachable(root)):
         return False  # a failed check ends a thread before it comes to the barrier

@@ -69,7 +69,7 @@ def fuse_result(kernel: Kernel, context: PassContext) -> bool:
         else:
             number += 1
     for number, loop in enumerate(tasks):
-        is_joined = loop.blocks_done is not None or context.capabilities.blocks_as_loops
+        is_joined = loop.blocks_done is not None or context.capabilities.joins_in_order
         if loop.reductions and is_joined and not loop.choices:
             _take_starts(kernel, tasks, number, context)
     tasks = [task for task in tasks if task.loop is not None or any(s.EFFECT & Effect.WRITE for s in walk(task.body))]
@@ -103,7 +103,7 @@ def _places_exist(loop: Task, context: PassContext) -> bool:
         if isinstance(statement, AtomicOp) and isinstance(base_pointer(statement.pointer), GlobalPtr):
             assert statement.type is not None
             key = element_of(statement.type).name, statement.op
-            if not context.capabilities.blocks_as_loops and key not in context.capabilities.atomics:
+            if not context.capabilities.joins_in_order and key not in context.capabilities.atomics:
                 return False
         elif isinstance(statement, GlobalPtr) and not _exists(statement):
             return False

@@ -71,7 +71,7 @@ def keep_elements(kernel: Kernel, context: PassContext) -> bool:
     changed = False
     for task in list(kernel.tasks):
         arrays = _candidates(task)
-        if any(array.may_alias for array in arrays) and not context.capabilities.blocks_in_lockstep:
+        if any(array.may_alias for array in arrays) and not context.capabilities.is_reference:
             _leave_if_overlapping(kernel, task, arrays)
         for array in arrays:
             changed |= _Keeper(task, array, options.why_comments).block(task.body)

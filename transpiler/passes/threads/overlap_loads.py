@@ -29,7 +29,7 @@ MOST_BYTES = 16
 
 def overlap_loads(kernel: Kernel, context: PassContext) -> bool:
     """Mark the loops of GPUs whose iterations may overlap."""
-    if context.capabilities.blocks_as_loops or context.capabilities.blocks_in_lockstep:
+    if not context.capabilities.has_warps:
         return False
     for task in kernel.tasks:
         task.overlaps = _overlaps(task)

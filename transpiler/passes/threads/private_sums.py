@@ -50,7 +50,7 @@ CAPACITY = 1 << 21
 def private_sums(kernel: Kernel, context: PassContext) -> bool:
     """Replace atomic additions to copies of the threads by plain ones, where threads run loops (C)."""
     capabilities = context.capabilities
-    if not capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or not context.options.make_thread_local:
+    if not capabilities.has_few_threads or not context.options.make_thread_local:
         return False
     plain: set[Statement] = set()
     chosen = False

@@ -66,7 +66,7 @@ SUFFIXES = {"add": "sum", "mul": "product"}
 def reduce_atomics(kernel: Kernel, context: PassContext) -> bool:
     """Give each thread its own accumulator for places that all iterations of a task combine values into."""
     options = context.options
-    if context.capabilities.blocks_in_lockstep or not options.make_thread_local:
+    if context.capabilities.is_reference or not options.make_thread_local:
         return False  # the interpreter is the reference: it performs each operation
     changed = False
     for task in kernel.tasks:
@@ -81,7 +81,7 @@ def reduce_atomics(kernel: Kernel, context: PassContext) -> bool:
 
 def join_in_order(kernel: Kernel, task: Task, context: PassContext) -> None:
     """Let the last block of a task join the results of all blocks; in C, parts are joined in order in any case."""
-    if task.blocks_done is not None or context.capabilities.blocks_as_loops:
+    if task.blocks_done is not None or context.capabilities.joins_in_order:
         return
     task.blocks_done = Temporary("blocks_done", u32)
     kernel.temporaries.append(task.blocks_done)
@@ -216,7 +216,7 @@ def _accumulator_type(type: Type, join: str, context: PassContext) -> Type:
 
 
 def _adds_in_f64(context: PassContext) -> bool:
-    return context.capabilities.blocks_as_loops and f64.name in context.capabilities.types
+    return context.capabilities.has_fast_f64 and f64.name in context.capabilities.types
 
 
 def _depends_on_order(place: Place) -> bool:
@@ -241,7 +241,7 @@ def _store(task: Task, place: Place, reduction: Reduction, context: PassContext)
     pointer = builder.again(place.pointer)
     total = builder.load(builder.add(Reference(reduction.accumulator, type=reduction.accumulator.type)))
     total = builder.cast(total, element_of(place.type))
-    is_alone = context.capabilities.blocks_as_loops or task.blocks_done is not None
+    is_alone = context.capabilities.joins_in_order or task.blocks_done is not None
     if is_alone and isinstance(base_pointer(pointer), GlobalTemporary):  # other launches may write arrays
         builder.store(pointer, builder.op(ATOMIC_OPS[place.join], builder.load(pointer), total))
     else:

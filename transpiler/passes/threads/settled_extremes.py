@@ -25,7 +25,7 @@ COMPARISONS = {"min": "lt", "max": "gt"}
 def settled_extremes(kernel: Kernel, context: PassContext) -> bool:
     """Compare before such operations on integers whose result is not used."""
     capabilities = context.capabilities
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep:
+    if not capabilities.has_warps:
         return False
     uses = count_uses_in(kernel.roots())
     remark = (Remark("where it changes something (settled_extremes)"),) if context.options.why_comments else ()

@@ -39,7 +39,7 @@ MAX_ITERATIONS = 16
 
 def unroll_reductions(kernel: Kernel, context: PassContext) -> bool:
     """Unroll the static loops that hide places which are the same in all iterations of a parallel loop."""
-    if context.capabilities.blocks_in_lockstep or not context.options.make_thread_local:
+    if context.capabilities.is_reference or not context.options.make_thread_local:
         return False
     changed = False
     for task in kernel.tasks:

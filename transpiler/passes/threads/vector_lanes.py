@@ -95,7 +95,7 @@ SUMS = frozenset({"add", "sub", "wrapping_add", "wrapping_sub"})
 
 def vector_lanes(kernel: Kernel, context: PassContext) -> bool:
     """Mark the loops of C whose iterations become lanes of vectors."""
-    if not context.capabilities.blocks_as_loops:
+    if not context.capabilities.vectorizes_loops:
         return False
     for task in kernel.tasks:
         task.as_lanes = _has_lanes(task, context)

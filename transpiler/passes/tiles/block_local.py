@@ -53,7 +53,7 @@ def block_local(kernel: Kernel, context: PassContext) -> bool:
     """Stage the arrays that `ti.block_local` names."""
     changed = False
     capabilities, options = context.capabilities, context.options
-    has_blocks = not capabilities.blocks_as_loops and not capabilities.blocks_in_lockstep
+    has_blocks = capabilities.has_shared_memory
     for task in kernel.tasks:
         loop = task.loop
         if loop is None or not loop.block_local:

@@ -101,7 +101,7 @@ class Place(NamedTuple):
 def block_tiles(kernel: Kernel, context: PassContext) -> bool:
     """Stage what all threads of a block read in the same order, where a block has shared memory."""
     capabilities, options = context.capabilities, context.options
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or not options.make_block_local:
+    if not capabilities.has_shared_memory or not options.make_block_local:
         return False
     changed = False
     for task in kernel.tasks:

@@ -42,7 +42,7 @@ ITERATIONS = 16
 def padded_rows(kernel: Kernel, context: PassContext) -> bool:
     """Choose `Array.padding` for the shared arrays of GPUs."""
     capabilities = context.capabilities
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep:
+    if not capabilities.has_shared_memory:
         return False
     candidates = {array for array in kernel.shared if _is_suitable(array)}
     changed = False

@@ -72,7 +72,7 @@ from .tiled_loops import add_axis, new_shared
 def register_tiles(kernel: Kernel, context: PassContext) -> bool:
     """Give such loops of GPUs tiles."""
     capabilities, options = context.capabilities, context.options
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or capabilities.max_block_dim < LARGE.threads:
+    if not capabilities.has_shared_memory or capabilities.max_block_dim < LARGE.threads:
         return False
     if options.block_dim != CompileOptions().block_dim or not options.make_block_local:
         return False

@@ -79,7 +79,7 @@ MOST_WORDS = 1 << 31
 def staged_stores(kernel: Kernel, context: PassContext) -> bool:
     """Stage what loops of GPUs store to arrays of such elements."""
     capabilities = context.capabilities
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep:
+    if not capabilities.has_shared_memory:
         return False
     changed = False
     for task in kernel.tasks:

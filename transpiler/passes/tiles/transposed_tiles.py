@@ -49,7 +49,7 @@ THIN = LONG // 2
 def transposed_tiles(kernel: Kernel, context: PassContext) -> bool:
     """Give such loops of GPUs tiles in place of rows."""
     capabilities, options = context.capabilities, context.options
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep:
+    if not capabilities.has_shared_memory:
         return False
     changed = False
     for task in list(kernel.tasks):

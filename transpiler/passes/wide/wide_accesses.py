@@ -76,7 +76,7 @@ STATEMENTS = (Alloca, Continue, GlobalStore, If, LocalStore, RangeFor)
 
 def wide_accesses(kernel: Kernel, context: PassContext) -> bool:
     """Widen the loops of GPUs that only move and combine numbers."""
-    if context.capabilities.blocks_as_loops or context.capabilities.blocks_in_lockstep:
+    if not context.capabilities.has_warps:
         return False
     changed = False
     stored = _vectors_in_memory(kernel)
