@@ -11,7 +11,9 @@ import shadesmith as ti
 pytestmark = pytest.mark.targets("vulkan", "cuda")  # elsewhere the pass returns at once
 
 Grid = ti.types.ndarray(ti.f32, 2)
-TILES = [sys.modules[f"shadesmith.transpiler.passes.tiles.{name}"] for name in ("register_plan", "register_tiles")]
+TILES = [
+    sys.modules[f"shadesmith.transpiler.passes.tiles.{name}"] for name in ("parts.register_plan", "register_tiles")
+]
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.transpiler.passes.threads import axis_sums
-from shadesmith.transpiler.passes.tiles import register_plan
+from shadesmith.transpiler.passes.tiles.parts import register_plan
 
 pytestmark = pytest.mark.targets("vulkan", "cuda")  # elsewhere the pass returns at once
 

@@ -17,7 +17,7 @@ from ...ir.nodes import Block, Remark, Statement, blocks, walk, walk_blocks
 from ...ir.statements import Alloca, Cast, Const, If, LocalLoad, LocalStore, LoopIndex, Operation, repeats
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32
-from ..analysis.carried import carries_values
+from ..analysis.loops.carried import carries_values
 from ..context import PassContext
 
 CHEAP = frozenset({

@@ -18,7 +18,7 @@ from ...ir.tasks import Kernel
 from ...ir.types import Tensor, f32, f64
 from ..analysis.only_values import only_values
 from ..context import PassContext
-from .literal_matrices import has_many_zeros
+from .parts.literal_matrices import has_many_zeros
 
 MOST_PRODUCTS = 256
 """The most products of two matrices whose loops the compiler unrolls."""

@@ -29,7 +29,7 @@ from ...ir.types import Tensor, Type, f32, f64, i32
 from ..analysis.only_values import only_values
 from ..context import PassContext
 from ..rewrite import Rewriter
-from .literal_matrices import has_many_zeros
+from .parts.literal_matrices import has_many_zeros
 
 MOST_ELEMENTS = 16
 """The most elements of a result that is written out."""

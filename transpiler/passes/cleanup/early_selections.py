@@ -17,11 +17,11 @@ from ...ir.nodes import Block, Remark, Statement, operands, replace_uses, walk, 
 from ...ir.statements import Alloca, Const, If, IfExp, LocalLoad, LocalStore, Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar
+from ..analysis.speculation import CHEAP
 from ..context import PassContext
 
 MOST = 8
 """The most statements that are computed early."""
-CHEAP = frozenset({"abs", "neg", "add", "sub", "mul", "min", "max", "lt", "le", "gt", "ge", "eq", "ne", "select"})
 
 REMARK = Remark("before its branch (early_selections)")
 

@@ -38,7 +38,7 @@ from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Struct, Tensor, element_of, f32, f64, u1
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter, Rule
-from .literals import cast_of_elements, scaled_diagonal, with_number
+from .parts.literals import cast_of_elements, scaled_diagonal, with_number
 
 EXITS = (Break, Continue, Return)
 

@@ -16,7 +16,7 @@ from ...ir.tasks import Kernel
 from ...ir.types import Tensor
 from ..analysis.queries import is_index_of
 from ..context import PassContext
-from ..threads.unroll_reductions import unroll_where
+from ..threads.parts.unrolled import unroll_where
 
 MOST = 4
 """Components of a vector with names for them."""

@@ -14,7 +14,7 @@ from ...ir.builder import Builder
 from ...ir.statements import Const, RangeFor, is_const
 from ...ir.tasks import Kernel, Task
 from ...ir.types import i32
-from ..analysis.stretches import interval_in
+from ..analysis.loops.stretches import interval_in
 from ..context import PassContext
 
 I32_MIN, I32_MAX = -(1 << 31), (1 << 31) - 1

@@ -43,8 +43,8 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Tensor, i32, u1
+from ..analysis.loops.vector_loops import NOT_TAKEN, is_plain_loop
 from ..context import PassContext
-from ..threads.vector_lanes import NOT_TAKEN, is_plain_loop
 
 MOST = 16
 """The most numbers that are sorted so: each is compared with all before it."""

@@ -28,17 +28,12 @@ before, .054 ms after.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ...ir.functions import Call
-from ...ir.nodes import Block, Effect, Statement, blocks, count_uses, operands, walk, walk_blocks
+from ...ir.nodes import Block, Effect, Statement, blocks, count_uses, operands, walk
 from ...ir.statements import Alloca, GlobalLoad, GlobalStore, If, IfExp, LocalStore, Operation, RangeFor, repeats
 from ...ir.tasks import Kernel, Task
-from ...ir.threads import ThreadFor
 from ...ir.types import Scalar, Struct, i32
-from ..context import PassContext
-from ..threads.carry_across_barriers import carry_across_barriers
-from ..threads.vector_lanes import (
+from ..analysis.loops.vector_loops import (
     SUMS,
     accesses_in_loops,
     guards_of,
@@ -48,10 +43,11 @@ from ..threads.vector_lanes import (
     may_have_lanes,
     varying_values,
 )
-from .component_variables import ComponentVariables
+from ..context import PassContext
+from ..threads.parts.carry_across_barriers import carry_across_barriers
+from ..threads.parts.component_variables import ComponentVariables
+from ..threads.parts.lane_bodies import CHEAP, drop_unused, split_at
 
-CHEAP = frozenset({"add", "sub", "mul", "neg", "min", "max", "bit_and", "bit_or", "bit_xor", "shl", "sar"})
-"""Operations that are computed again in each part of the body in place of a variable."""
 RUN = 128
 """The iterations that run together: with 64 the product takes 1.35 times as long, with 256 1.2 times."""
 
@@ -195,44 +191,3 @@ def _split(block: Block, outer: set[Statement]) -> Block:
         return None
 
     return split_at(block, outer, split_loop)
-
-
-def split_at(block: Block, outer: set[Statement], split_loop: Callable[[Statement], list[Statement] | None]) -> Block:
-    """Return a block whose parts between loops are `ThreadFor`s.
-
-    outer: values that stay outside. split_loop: returns what takes the place of a loop, None for all else.
-    """
-    result, region = Block(), Block()
-
-    def flush() -> None:
-        nonlocal region
-        if region.statements:
-            result.statements.append(ThreadFor(region, location=region.statements[0].location))
-        region = Block()
-
-    for statement in block.statements:
-        if statement in outer:
-            result.statements.append(statement)
-        elif (new := split_loop(statement)) is not None:
-            flush()
-            result.statements += new
-        else:
-            region.statements.append(statement)
-    flush()
-    return result
-
-
-def drop_unused(body: Block) -> None:
-    """Drop the values that were computed again where they are used, and what is empty without them."""
-    uses = count_uses(body)
-    for block in reversed(list(walk_blocks(body))):
-        needed = []
-        for statement in reversed(block.statements):
-            is_empty = isinstance(statement, ThreadFor) and not statement.body.statements
-            is_value = statement.EFFECT == Effect.NONE and not isinstance(statement, Alloca) and not statement.BLOCKS
-            if is_empty or (is_value and not uses.get(statement)):
-                for operand in operands(statement):
-                    uses[operand] -= 1
-            else:
-                needed.append(statement)
-        block.statements = needed[::-1]

@@ -44,11 +44,11 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task
 from ...ir.threads import ThreadFor
 from ...ir.types import Scalar, Tensor, i32
+from ..analysis.loops.vector_loops import FOR_VECTORS, NOT_TAKEN, is_plain_loop
 from ..context import PassContext
-from ..threads.carry_across_barriers import carry_across_barriers
-from ..threads.vector_lanes import FOR_VECTORS, NOT_TAKEN, is_plain_loop
-from .component_variables import ComponentVariables
-from .lane_loops import CHEAP, drop_unused, split_at
+from ..threads.parts.carry_across_barriers import carry_across_barriers
+from ..threads.parts.component_variables import ComponentVariables
+from ..threads.parts.lane_bodies import CHEAP, drop_unused, split_at
 
 RUN = 32
 """Iterations that run together. With 64 the examples above gain more, unequal iterations lose more."""

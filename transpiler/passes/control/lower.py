@@ -30,10 +30,10 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Type, u1
-from ..analysis.queries import is_index_of, uncast
+from ..analysis.queries import is_index_of, is_parallel_loop, uncast
 from ..context import PassContext
-from ..sparse.struct_for import as_range_for, rebind_indices
-from .predicate_rest import predicate_rest
+from ..sparse.parts.dense_loops import as_range_for, rebind_indices
+from .parts.predicate_rest import predicate_rest
 
 LOOPS = (RangeFor, StructFor, While)
 ATOMIC_OF = {operation: atomic for atomic, operation in ATOMIC_OPS.items()}
@@ -55,11 +55,6 @@ def lower(kernel: Kernel, context: PassContext) -> bool:
             _split_axes(root)
         context.forget()
     return True
-
-
-def is_parallel_loop(statement: Statement) -> bool:
-    """Return whether a top-level statement is a parallel loop, over a range or over an array."""
-    return isinstance(statement, (RangeFor, StructFor)) and not statement.serialize
 
 
 # --- updates of variables from parallel loops -------------------------------------------------------------------------

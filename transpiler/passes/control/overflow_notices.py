@@ -17,9 +17,9 @@ from ...ir.builder import Builder
 from ...ir.nodes import Statement
 from ...ir.statements import Alloca, AtomicOp, Notice, Operation, base_pointer
 from ...ir.tasks import Kernel
+from ..checks.parts.overflows import SHAPED, TITLES, integers_of, overflows
 from ..context import PassContext
 from ..rewrite import surround
-from .overflow import SHAPED, TITLES, integers_of, overflows
 
 ROOT = Path(__file__).parents[3]
 OWN = (str(ROOT / "transpiler"), str(ROOT / "runtime"))

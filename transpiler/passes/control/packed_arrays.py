@@ -19,8 +19,9 @@ from ...ir.statements import Array, AtomicOp, Const, GlobalLoad, GlobalPtr, Glob
 from ...ir.tasks import Kernel
 from ...ir.types import Packing, QuantType, Scalar, Type, f32, i32, i64, mask_of, u32, u64
 from ...lazy_dataclasses import dataclass
+from ..analysis.accesses import Access, is_safe
 from ..analysis.aliasing import underlying_object
-from ..checks.bounds import Access, index_check, is_safe
+from ..checks.parts.index_checks import index_check
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 

@@ -49,10 +49,10 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, i32, u32
 from ...lazy_dataclasses import dataclass
+from ..analysis.loops.vector_loops import ELEMENTWISE, INTEGER, varying_values
 from ..analysis.queries import is_given, shift_of, trip_count
 from ..context import PassContext
-from ..threads.vector_lanes import ELEMENTWISE, INTEGER, varying_values
-from ..tiles.tiled_loops import counts_of
+from ..tiles.parts.tiled_loops import counts_of
 
 ROWS = 4
 FEW = 1 << 20

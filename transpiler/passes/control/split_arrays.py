@@ -37,7 +37,8 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Struct, Tensor
 from ...lazy_dataclasses import dataclass
-from ..checks.bounds import Access, index_check, is_safe
+from ..analysis.accesses import Access, is_safe
+from ..checks.parts.index_checks import index_check
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 

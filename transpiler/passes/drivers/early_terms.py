@@ -18,30 +18,23 @@ early exists: it is in shared memory, or at indices of loops over the array.
 
 from __future__ import annotations
 
-from ...ir.builder import Builder
-from ...ir.nodes import Block, Effect, Remark, Statement, clone, operands, walk_blocks
+from ...ir.nodes import Block, Effect, Remark, Statement, operands, walk_blocks
 from ...ir.statements import (
     Alloca,
-    ArgLoad,
-    ArrayShape,
-    Continue,
     GlobalLoad,
-    GlobalPtr,
     If,
     LocalLoad,
     LocalStore,
     LoopIndex,
-    MatrixPtr,
     Operation,
     RangeFor,
-    StructPtr,
-    base_pointer,
-    is_const,
 )
 from ...ir.tasks import Kernel
 from ...ir.types import i32
-from ..analysis.queries import computed_from, surely_exists
+from ..analysis.queries import computed_from
+from ..analysis.speculation import continues, divided
 from ..context import PassContext
+from ..threads.parts.loop_ends import name_end
 
 FEWEST = 4
 """The fewest operations of a term that is worth the move."""
@@ -75,18 +68,6 @@ def _in_loop(loop: RangeFor, remark: Remark | None) -> bool:
     return changed
 
 
-def name_end(block: Block, loop: RangeFor) -> None:
-    """Load the end of a loop once: gcc 12 makes vectors of a loop with a branch only if its end is no member."""
-    if len(loop.ends) > 1 or not isinstance(loop.ends[0], (ArgLoad, ArrayShape)):
-        return
-    builder = Builder(Block(), loop.location)
-    end = builder.add(Alloca(type=loop.ends[0].type, hint=f"end_{loop.names[0]}"))
-    builder.add(LocalStore(end, builder.add(clone(loop.ends[0], {}))))
-    loop.ends = [builder.add(LocalLoad(end, type=end.type))]
-    position = block.statements.index(loop)
-    block.statements[position:position] = builder.block.statements
-
-
 def _leaves_one_out(branch: If, loop: RangeFor) -> bool:
     """Return whether a branch is taken unless an index of a loop is a number."""
     condition = branch.condition
@@ -102,11 +83,6 @@ def _leaves_one_out(branch: If, loop: RangeFor) -> bool:
         return False
     own = made[with_index.index(True)]  # `j % 2 != 0` leaves half of them out
     return all(s.op in ("add", "sub") for s in own if isinstance(s, Operation))
-
-
-def continues(branch: If) -> bool:
-    """Return whether a branch does nothing else than to end the iteration: `if i == j: continue`."""
-    return len(branch.then.statements) == 1 and isinstance(branch.then.statements[0], Continue)
 
 
 def _compute_early(block: Block, branch: If, remark: Remark | None) -> bool:
@@ -127,17 +103,6 @@ def _compute_early(block: Block, branch: If, remark: Remark | None) -> bool:
     return True
 
 
-def divided(statements: list[Statement]) -> tuple[list[Statement], list[Statement]]:
-    """Return the statements that may be computed where the branch is not taken, and the others."""
-    moved: list[Statement] = []
-    rest = dict.fromkeys(statements)
-    for statement in statements:
-        if may_be_early(statement) and not any(operand in rest for operand in operands(statement)):
-            moved.append(statement)
-            del rest[statement]
-    return moved, list(rest)
-
-
 def _name_terms(moved: list[Statement], rest: list[Statement], remark: Remark | None) -> None:
     """Give names to what the branch uses, so that it is a statement before it."""
     early = set(moved)
@@ -146,16 +111,3 @@ def _name_terms(moved: list[Statement], rest: list[Statement], remark: Remark | 
         value.name = value.name or "term"
     if used and remark is not None:
         next(iter(used)).remarks = (remark,)
-
-
-def may_be_early(statement: Statement) -> bool:
-    """Return whether a statement may be computed where the branch is not taken."""
-    if isinstance(statement, GlobalLoad):
-        pointer = base_pointer(statement.pointer)
-        return isinstance(pointer, GlobalPtr) and (pointer.array.is_shared or surely_exists(pointer))
-    if isinstance(statement, Operation) and statement.op in ("plain_div", "plain_mod"):
-        return is_const(statement.operands[1])  # of a positive number, as the branch may say; processors trap zeros
-    is_pointer = isinstance(statement, (GlobalPtr, MatrixPtr, StructPtr))
-    return is_pointer or (
-        statement.EFFECT == Effect.NONE and not statement.BLOCKS and not isinstance(statement, Alloca)
-    )

@@ -29,9 +29,9 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel
 from ...ir.threads import ThreadFor
 from ...ir.types import Scalar, f16, f32
+from ..analysis.loops.vector_rows import FEWEST, is_along, is_combined, is_plain
 from ..analysis.queries import computed_from, is_dense, is_index_of, trip_count
 from ..context import PassContext
-from .static_rows import FEWEST, is_along, is_combined, is_plain
 
 MORE = frozenset({"min", "max", "at_most", "at_least", "running_min", "running_max", "raw_div"})
 """Operations of vectors that `static_rows` does not look for."""

@@ -46,12 +46,12 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, Type, element_of, u1
+from ..analysis.loops.vector_loops import FOR_VECTORS, innermost_loops
 from ..analysis.queries import computed_from, element_name, trip_count
+from ..analysis.speculation import continues, divided, may_be_early
 from ..context import PassContext
-from ..target.short_vectors import innermost_loops
-from ..threads.vector_lanes import FOR_VECTORS
-from .early_terms import continues, divided, may_be_early, name_end
-from .search_runs import ending_of, search_in_runs
+from ..threads.parts.loop_ends import name_end
+from ..threads.parts.search_runs import ending_of, search_in_runs
 
 FEWEST = 16
 """The fewest iterations that are worth vectors."""

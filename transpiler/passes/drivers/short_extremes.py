@@ -52,7 +52,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Tensor, f32, f64, i32
-from ..analysis.carried import carries_values
+from ..analysis.loops.carried import carries_values
 from ..analysis.queries import computed_from, trip_count
 from ..context import PassContext
 

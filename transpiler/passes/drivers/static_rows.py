@@ -18,19 +18,11 @@ from __future__ import annotations
 
 from ...ir.nodes import Block, Statement, blocks, walk
 from ...ir.statements import (
-    Alloca,
-    ArgLoad,
-    ArrayShape,
-    Cast,
-    Const,
     GlobalLoad,
     GlobalPtr,
-    LocalLoad,
     LocalStore,
-    LoopIndex,
     MatrixElement,
     MatrixPtr,
-    Operation,
     RangeFor,
     While,
     base_pointer,
@@ -39,17 +31,12 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...ir.threads import ThreadFor
-from ...ir.types import Scalar
-from ..analysis.queries import computed_from, is_dense, is_index_of, trip_count
+from ..analysis.loops.vector_rows import FEWEST, is_along, is_combined, is_plain
+from ..analysis.queries import computed_from, is_index_of, trip_count
 from ..context import PassContext
 
-FEWEST = 8
-"""The fewest iterations of a loop that stays: they are a vector of f32."""
 UNROLLED = 16
 """The most iterations of a loop that gcc unrolls without a hint."""
-PLAIN = (Const, LoopIndex, ArgLoad, ArrayShape, GlobalPtr, MatrixPtr, Alloca, GlobalLoad, LocalLoad, LocalStore, Cast)
-OPERATIONS = frozenset({"add", "sub", "mul", "div", "neg", "abs", "sqrt", "bit_and", "bit_or", "bit_xor"})
-"""Operations that processors have for vectors."""
 
 
 def static_rows(kernel: Kernel, context: PassContext) -> bool:
@@ -106,59 +93,11 @@ def _is_row(loop: RangeFor, around: RangeFor | While, is_long: bool, context: Pa
     return any(_is_apart(load.pointer, around) for load in loads)
 
 
-def is_plain(statement: Statement) -> bool:
-    """Return whether a statement is one of numbers that processors have for vectors."""
-    if isinstance(statement, (GlobalPtr, MatrixPtr)):
-        base = base_pointer(statement)
-        return isinstance(base, Alloca) or (isinstance(base, GlobalPtr) and is_dense(base.array))
-    if not isinstance(statement, LocalStore) and not (isinstance(statement.type, Scalar) and statement.type.bits > 1):
-        return False
-    if isinstance(statement, Operation):
-        return statement.op in OPERATIONS
-    if isinstance(statement, Cast):
-        return isinstance(statement.value.type, Scalar)
-    return isinstance(statement, (*PLAIN, MatrixElement))
-
-
 def _is_element(pointer: Statement, loop: RangeFor, varying: set[Statement]) -> bool:
     """Return whether neighbouring iterations access neighbouring elements."""
     if isinstance(pointer, MatrixPtr):
         return pointer.origin not in varying and is_along(pointer.indices, loop, varying)
     return isinstance(pointer, GlobalPtr) and is_along(pointer.indices, loop, varying)
-
-
-def is_along(indices: list[Statement], loop: RangeFor, varying: set[Statement]) -> bool:
-    """Return whether the last index alone is one of a loop, or one of it and what does not vary in it."""
-    *outer, last = indices
-    if any(index in varying for index in outer):
-        return False
-    if isinstance(last, Operation) and last.op in ("add", "sub", "wrapping_add", "wrapping_sub"):
-        fixed = [operand for operand in last.operands if operand not in varying]
-        last = last.operands[0] if fixed != last.operands[:1] or last.op.endswith("sub") else last.operands[1]
-        return len(fixed) == 1 and is_index_of(last, loop)
-    return is_index_of(last, loop)
-
-
-def is_combined(
-    store: LocalStore, statements: list[Statement], loop: RangeFor, varying: set[Statement], context: PassContext
-) -> bool:
-    """Return whether iterations store in places of their own, or in a sum that may be one of several sums."""
-    variable = base_pointer(store.pointer)
-    if variable in statements:
-        return isinstance(store.pointer, Alloca)
-    if isinstance(store.pointer, MatrixPtr):  # the only place in this array, so nothing comes from other iterations
-        places = [s for s in statements if isinstance(s, MatrixPtr) and base_pointer(s) is variable]
-        return places == [store.pointer] and store.pointer in varying
-    accesses = [s for s in statements if isinstance(s, (LocalLoad, LocalStore)) and base_pointer(s.pointer) is variable]
-    others = [access for access in accesses if access is not store]
-    value, kind = store.value, store.value.type
-    if len(others) != 1 or not isinstance(value, Operation) or value.op not in ("add", "sub"):
-        return False
-    position = value.operands.index(others[0]) if others[0] in value.operands else None
-    is_first = position == 0 or (position == 1 and value.op == "add")
-    assert isinstance(kind, Scalar)
-    uses = sum(others[0] in computed_from(s) for s in statements if isinstance(s, LocalStore))
-    return is_first and uses == 1 and (context.options.fast_math or kind.kind != "float")
 
 
 def _is_apart(pointer: Statement, around: RangeFor | While) -> bool:

@@ -61,8 +61,8 @@ from ..analysis.queries import (
 )
 from ..context import PassContext
 from ..rewrite import Rewriter
-from ..tiles.tiled_loops import new_shared
-from .first_lane import add_alone
+from ..tiles.parts.tiled_loops import new_shared
+from .parts.first_lane import add_alone
 
 FEWEST = 256
 """The fewest iterations of a loop that is worth a block."""

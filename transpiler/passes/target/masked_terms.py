@@ -15,9 +15,9 @@ from ...ir.nodes import Block, Remark, Statement, operands, walk, walk_blocks
 from ...ir.statements import Alloca, Const, GlobalLoad, If, LocalLoad, LocalStore, Operation, RangeFor
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, f32, f64, i32, i64
-from ..cleanup.early_selections import CHEAP
+from ..analysis.loops.vector_loops import innermost_loops
+from ..analysis.speculation import CHEAP
 from ..context import PassContext
-from .short_vectors import innermost_loops
 
 MOST = 8
 """The most operations of a term."""

@@ -16,9 +16,10 @@ with more arithmetic keeps its vectors.
 from __future__ import annotations
 
 from ...ir.nodes import Statement, operands, walk
-from ...ir.statements import Cast, GlobalLoad, GlobalStore, If, IfExp, LocalStore, Operation, RangeFor, repeats
+from ...ir.statements import Cast, GlobalLoad, GlobalStore, If, IfExp, LocalStore, Operation, RangeFor
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor
+from ..analysis.loops.vector_loops import innermost_loops
 from ..analysis.queries import is_index_of
 from ..context import PassContext
 
@@ -41,12 +42,6 @@ def _has_gathered_sums(task: Task) -> bool:
         return False
     innermost = innermost_loops(task)
     return bool(innermost) and all(map(_gathers, innermost))
-
-
-def innermost_loops(task: Task) -> list[RangeFor]:
-    """Return the serial loops of a task that contain no other loop."""
-    serial = [s for s in walk(task.body) if s.BLOCKS and isinstance(s, RangeFor) and repeats(s)]
-    return [loop for loop in serial if not any(repeats(s) for s in walk(loop.body) if s.BLOCKS)]
 
 
 def _gathers(loop: RangeFor) -> bool:

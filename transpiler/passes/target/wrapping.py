@@ -24,7 +24,7 @@ from ..analysis.intervals import Interval, contains, exact_interval, whole
 from ..analysis.queries import is_index_of
 from ..analysis.value_ranges import I32_MAX, ValueRanges, same_value, stored_ranges
 from ..context import PassContext
-from .unobserved import steps_of_counters, unobserved
+from .parts.unobserved import steps_of_counters, unobserved
 
 MOST_THREADS = 1 << 24
 """The most threads that a GPU runs at a time."""

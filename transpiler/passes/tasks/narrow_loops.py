@@ -25,9 +25,8 @@ from ...ir.tasks import Kernel
 from ...ir.threads import Barrier, Collective, ThreadIndex
 from ...ir.types import i32, u1
 from ...lazy_dataclasses import dataclass
-from ..analysis.queries import conjuncts, is_index_of
+from ..analysis.queries import becomes_task, conjuncts, is_index_of
 from ..context import PassContext
-from .offload import becomes_task
 
 LARGEST = 2**31 - 1
 SHORT = 256

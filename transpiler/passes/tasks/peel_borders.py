@@ -44,7 +44,7 @@ from ..analysis.aliasing import written_objects
 from ..analysis.linear import Index, Linear, Reader
 from ..analysis.queries import count_along, is_given, is_index_of, names_of, trip_count
 from ..context import PassContext
-from .copies import copy_of, put_in_place
+from .parts.copies import copy_of, put_in_place
 
 FEWEST = 1 << 14
 """The fewest iterations that are worth one more task, if their number is known."""

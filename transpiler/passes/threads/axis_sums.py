@@ -68,14 +68,22 @@ from ...ir.threads import neutral
 from ...ir.types import Scalar, Tensor, element_of, i32
 from ...lazy_dataclasses import dataclass
 from ...options import MAX_ITERATIONS
-from ..analysis.queries import axes_in, base_array, count_along, is_given, is_index_of, product_of, trip_count
-from ..analysis.reducible import always_performed
+from ..analysis.loops.reducible import always_performed
+from ..analysis.loops.scattered_sums import scattered
+from ..analysis.queries import (
+    axes_in,
+    base_array,
+    count_along,
+    is_field_in_order,
+    is_given,
+    is_index_of,
+    product_of,
+    trip_count,
+)
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
-from ..tasks.copies import copy_of, put_in_place, say_when, split
-from ..tiles.tiled_loops import add_bound, take_names
-from .overlap_loads import is_field_in_order
-from .private_sums import scattered
+from ..tasks.parts.copies import copy_of, put_in_place, say_when, split
+from ..tiles.parts.tiled_loops import add_bound, take_names
 
 FEWEST_ROWS, SHORTEST = 1 << 10, 64
 """The fewest rows that keep a GPU busy, and the fewest iterations of a row that are worth a loop."""

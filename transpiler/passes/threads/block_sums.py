@@ -18,9 +18,9 @@ from ...ir.statements import RECORDS, Array, AtomicOp, Const, GlobalPtr, Operati
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, element_of, f32, i32, u32
 from ...options import CompileOptions
-from ..analysis.queries import is_index_of, trip_count
+from ..analysis.loops.scattered_sums import scattered
+from ..analysis.queries import has_few_iterations, is_index_of, trip_count
 from ..context import PassContext
-from .private_sums import is_short, scattered
 
 FEWEST_ITERATIONS, MANY_ITERATIONS = 1 << 14, 1 << 18
 """The fewest iterations of a loop that is worth copies, and of one that is worth larger copies, if their number is
@@ -46,7 +46,7 @@ def block_sums(kernel: Kernel, context: PassContext) -> bool:
     if any(isinstance(s, RECORDS) for root in kernel.roots() for s in reachable(root)):
         return False  # a failed check ends a thread before it comes to the barrier
     for task in kernel.tasks:
-        if is_short(task, FEWEST_ITERATIONS):
+        if has_few_iterations(task, FEWEST_ITERATIONS):
             continue
         found, is_large = _copied(task, context)
         if found:

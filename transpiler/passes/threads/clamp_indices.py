@@ -17,7 +17,7 @@ from ...ir.sparse import CELL_STATEMENTS
 from ...ir.statements import ArrayShape, GlobalPtr, MatrixElement, MatrixPtr
 from ...ir.tasks import Kernel
 from ...ir.types import i32
-from ..checks.bounds import access_of, is_safe
+from ..analysis.accesses import access_of, is_safe
 from ..context import PassContext
 from ..rewrite import Rewriter
 

@@ -37,12 +37,12 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Reduction, Task
 from ...ir.types import element_of
 from ..analysis.aliasing import underlying_object
-from ..analysis.reducible import is_invariant
-from ..analysis.task_order import is_movable, may_be_crossed, memory_of, overlap
+from ..analysis.loops.reducible import is_invariant
+from ..analysis.task_order import draws_numbers, is_movable, may_be_crossed, memory_of, overlap
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
-from ..tasks.merge_serial import draws_numbers, set_tasks
-from .reduce_atomics import join_in_order
+from ..tasks.parts.task_names import set_tasks
+from .parts.joins import join_in_order
 
 
 def fuse_result(kernel: Kernel, context: PassContext) -> bool:

@@ -41,6 +41,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Apart, Condition, Kernel, Reaches, Task
 from ...ir.types import Struct, Tensor, count_scalars
+from ..analysis.loops.exclusive import exclusive_pointers
 from ..analysis.queries import (
     base_array,
     element_name,
@@ -52,8 +53,7 @@ from ..analysis.queries import (
 )
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
-from ..tasks.copies import put_in_place, say_when, split
-from .demote_atomics import exclusive_pointers
+from ..tasks.parts.copies import put_in_place, say_when, split
 
 MAX_SCALARS = 9
 """The most numbers of an element that fit in registers."""

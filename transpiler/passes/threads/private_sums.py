@@ -16,17 +16,17 @@ Floats are added in another order, which atomic additions leave open, too; integ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Iterator
 from math import prod
 
-from ...ir.functions import calls, reachable
-from ...ir.nodes import Block, Effect, Remark, Statement, blocks, count_uses, operands, walk
+from ...ir.functions import calls
+from ...ir.nodes import Block, Remark, Statement, blocks, walk
 from ...ir.ops import ATOMIC_OPS
-from ...ir.statements import Array, AtomicOp, GlobalPtr, MatrixPtr, RangeFor, Temporary, base_pointer
+from ...ir.statements import Array, AtomicOp, GlobalPtr, RangeFor, Temporary
 from ...ir.tasks import SUMS_PADDING, Kernel, PrivateSums, Task
-from ...ir.threads import depends_on_block
 from ...ir.types import Scalar, Tensor, count_scalars, element_of, f32, f64, i32, i64, u32, u64
-from ..analysis.queries import trip_count
+from ..analysis.loops.scattered_sums import is_summed_field, scattered
+from ..analysis.queries import has_few_iterations, trip_count
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 
@@ -55,9 +55,9 @@ def private_sums(kernel: Kernel, context: PassContext) -> bool:
     plain: set[Statement] = set()
     chosen = False
     for task in kernel.tasks:
-        if is_short(task, FEWEST_ITERATIONS):
+        if has_few_iterations(task, FEWEST_ITERATIONS):
             continue
-        sums = scattered(task, lambda array: _is_suitable(array) or _is_ndarray(array))
+        sums = scattered(task, lambda array: is_summed_field(array) or _is_ndarray(array))
         found = {array: atomics for array, atomics in sums.items() if array.shape is not None}
         numbers = sum(map(_numbers, found))
         threads = _most_threads(task, numbers, found)
@@ -71,12 +71,6 @@ def private_sums(kernel: Kernel, context: PassContext) -> bool:
     if plain:
         _make_plain(kernel, plain, context)
     return bool(plain) or chosen
-
-
-def is_short(task: Task, fewest: int) -> bool:
-    """Return whether a loop is known to have fewer than so many iterations."""
-    iterations = None if task.loop is None else trip_count(task.loop)
-    return iterations is not None and iterations < fewest
 
 
 def _copies(kernel: Kernel, array: Array, threads: int) -> PrivateSums:
@@ -98,49 +92,6 @@ def _copies_of_launch(kernel: Kernel, task: Task, found: dict[Array, list[Atomic
         others = tuple(other for other in used if other is not array and other not in [one.array for one in result])
         result.append(PrivateSums(array, memory, MOST_THREADS, additions, others))
     return result
-
-
-def scattered(
-    task: Task,
-    is_suitable: Callable[[Array], bool] | None = None,
-    ops: Collection[str] = ("add", "sub"),
-    reduces: bool = False,
-) -> dict[Array, list[AtomicOp]]:
-    """Return the arrays that a loop accesses only by atomic operations without a result, with these.
-
-    is_suitable: whether an array counts; None: fields do. ops: the operations that count. reduces: whether the loop may
-    have reductions, too, whose results go elsewhere.
-    """
-    is_suitable = is_suitable or _is_suitable
-    if task.loop is None or (task.reductions and not reduces) or task.loop.cells is not None:
-        return {}
-    if any(depends_on_block(s) or s.EFFECT & Effect.FENCE for s in reachable(task.body)):
-        return {}
-    used = count_uses(task.body)
-    found: dict[Array, list[AtomicOp]] = {}
-    pointers: dict[Statement, Array] = {}
-    rejected: set[Array] = {array for call in calls(task.body) for array in call.function.reads | call.function.writes}
-    rejected |= {s.array for s in walk(task.epilogue) if isinstance(s, GlobalPtr)}
-    for statement in walk(task.body):
-        if isinstance(statement, (GlobalPtr, MatrixPtr)) and isinstance(base := base_pointer(statement), GlobalPtr):
-            pointers[statement] = base.array
-            continue
-        if isinstance(statement, AtomicOp) and statement.pointer in pointers and statement not in used:
-            array = pointers[statement.pointer]
-            if statement.op in ops and is_suitable(array):
-                found.setdefault(array, []).append(statement)
-                rejected |= {pointers[o] for o in operands(statement) if o in pointers and o is not statement.pointer}
-                continue
-        rejected |= {pointers[operand] for operand in operands(statement) if operand in pointers}
-    return {array: atomics for array, atomics in found.items() if array not in rejected}
-
-
-def _is_suitable(array: Array) -> bool:
-    """Return whether an array is a field with memory of its own, of numbers that C adds without a conversion."""
-    if array.shape is None or array.is_shared or array.place is not None or array.node is not None or array.clamped:
-        return False
-    is_plain = isinstance(array.element, (Scalar, Tensor))
-    return is_plain and element_of(array.element) in (f32, f64, i32, u32, i64, u64) and not array.may_alias
 
 
 def _is_ndarray(array: Array) -> bool:

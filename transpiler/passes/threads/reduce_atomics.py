@@ -39,16 +39,16 @@ from ...ir.statements import (
     Rand,
     RangeFor,
     StructPtr,
-    Temporary,
     While,
     base_pointer,
     is_const,
 )
-from ...ir.tasks import MAX_BLOCKS, Kernel, Reduction, Task
+from ...ir.tasks import Kernel, Reduction, Task
 from ...ir.types import Scalar, Type, count_scalars, element_of, f16, f32, f64, i32, u32, with_element
-from ..analysis.reducible import Place, is_invariant, reducible_places
+from ..analysis.loops.reducible import Place, is_invariant, reducible_places
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
+from .parts.joins import join_in_order
 
 COMPONENTS = "xyzw"
 LANES = 32
@@ -77,18 +77,6 @@ def reduce_atomics(kernel: Kernel, context: PassContext) -> bool:
     if options.deterministic:
         _warn(kernel, context)
     return changed
-
-
-def join_in_order(kernel: Kernel, task: Task, context: PassContext) -> None:
-    """Let the last block of a task join the results of all blocks; in C, parts are joined in order in any case."""
-    if task.blocks_done is not None or context.capabilities.joins_in_order:
-        return
-    task.blocks_done = Temporary("blocks_done", u32)
-    kernel.temporaries.append(task.blocks_done)
-    for reduction in task.reductions:
-        parameter = reduction.accumulator
-        reduction.partials = Temporary(f"{parameter.name}_of_blocks", parameter.type, MAX_BLOCKS)
-        kernel.temporaries.append(reduction.partials)
 
 
 def _warn(kernel: Kernel, context: PassContext) -> None:

@@ -9,17 +9,15 @@ Then each place is the same in all iterations of the parallel loop, and may have
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from ...ir.nodes import Block, Statement, blocks, clone, operands, replace_uses, walk, walk_blocks
+from ...ir.nodes import Statement, operands, walk
 from ...ir.statements import (
     ArgLoad,
     ArrayShape,
     AtomicOp,
-    Break,
     Cast,
     Const,
-    Continue,
     GlobalPtr,
     GlobalTemporary,
     LoopIndex,
@@ -29,12 +27,8 @@ from ...ir.statements import (
     StructPtr,
 )
 from ...ir.tasks import Kernel
-from ...ir.types import i32
-from ..analysis.queries import is_index_of
 from ..context import PassContext
-
-MAX_ITERATIONS = 16
-"""The most iterations of a loop that is unrolled: each gets an accumulator."""
+from .parts.unrolled import unroll_where
 
 
 def unroll_reductions(kernel: Kernel, context: PassContext) -> bool:
@@ -46,34 +40,6 @@ def unroll_reductions(kernel: Kernel, context: PassContext) -> bool:
         if task.loop is not None:
             changed |= unroll_where(task.body, lambda loop, _: _hides_places(loop))
     return changed
-
-
-def unroll_where(block: Block, is_wanted: Callable[[RangeFor, list[int]], bool]) -> bool:
-    """Unroll short static loops in a block and the blocks in it. is_wanted: asked with the values of the index."""
-    if not [statement for statement in block.statements if statement.BLOCKS]:
-        return False  # most
-    changed = False
-    result: list[Statement] = []
-    for statement in block.statements:
-        for inner in blocks(statement) if statement.BLOCKS else ():
-            changed |= unroll_where(inner, is_wanted)
-        if isinstance(statement, RangeFor) and (values := _values_of(statement)) and is_wanted(statement, values):
-            for value in values:
-                result += iteration_of(statement, value)
-            changed = True
-        else:
-            result.append(statement)
-    block.statements = result
-    return changed
-
-
-def _values_of(loop: RangeFor) -> list[int]:
-    """Return the values of the index of a short static loop that runs to its end, none for others."""
-    bounds = (*loop.starts, *loop.ends, *loop.steps)
-    if not loop.unroll or len(bounds) != 3 or any(isinstance(s, (Break, Continue)) for s in walk(loop.body)):
-        return []
-    values = range(*(int(bound.value) for bound in bounds if isinstance(bound, Const)))
-    return list(values) if len(values) <= MAX_ITERATIONS else []
 
 
 def _hides_places(loop: RangeFor) -> bool:
@@ -105,19 +71,3 @@ def _loops_of(pointer: Statement) -> Iterator[Statement | None]:
                 pass
             case _:
                 yield None
-
-
-def iteration_of(loop: RangeFor, value: int) -> list[Statement]:
-    """Return a copy of the body for one value of the index."""
-    number = Const(value, type=i32, location=loop.location)
-    mapping: dict[Statement, Statement] = {}
-    copies = [clone(statement, mapping) for statement in loop.body.statements]
-    indices: dict[Statement, Statement] = {copied: number for copied in mapping.values() if is_index_of(copied, loop)}
-    for copied in mapping.values():  # indices of loops inside refer to their copies
-        if isinstance(copied, LoopIndex) and isinstance(own := mapping.get(copied.loop), RangeFor):
-            copied.loop = own
-    body = Block(copies)
-    for inner in walk_blocks(body):
-        inner.statements = [statement for statement in inner.statements if statement not in indices]
-    replace_uses(body, indices)
-    return [number, *body.statements]

@@ -51,8 +51,8 @@ from ...options import Capabilities, CompileOptions
 from ..analysis.queries import count_along, is_index_of, names_of, trip_count
 from ..context import PassContext
 from ..rewrite import Rewriter
-from ..tasks.copies import copy_of_block, put_in_place, split
-from .register_plan import (
+from ..tasks.parts.copies import copy_of_block, put_in_place, split
+from .parts.register_plan import (
     ACROSS,
     FEWEST,
     LARGE,
@@ -66,7 +66,7 @@ from .register_plan import (
     large_shape,
     plan_of,
 )
-from .tiled_loops import add_axis, new_shared
+from .parts.tiled_loops import add_axis, new_shared
 
 
 def register_tiles(kernel: Kernel, context: PassContext) -> bool:

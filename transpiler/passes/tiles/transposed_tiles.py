@@ -24,11 +24,11 @@ from ...ir.statements import RECORDS, GlobalPtr, If, LoopIndex, RangeFor, repeat
 from ...ir.tasks import AtLeast, AtMost, Kernel, Length, Task
 from ...ir.types import i32
 from ...options import MAX_ITERATIONS, CompileOptions
+from ..analysis.loops.reducible import is_invariant
 from ..analysis.queries import count_along, is_index_of, names_of, summands, trip_count
-from ..analysis.reducible import is_invariant
 from ..context import PassContext
-from ..tasks.copies import put_in_place, split
-from .tiled_loops import (
+from ..tasks.parts.copies import put_in_place, split
+from .parts.tiled_loops import (
     fits_tiles,
     limits,
     may_have_tiles,
