@@ -56,3 +56,10 @@ def test_no_pass_imports_another(path: Path) -> None:
 def test_each_engine_is_needed() -> None:
     imported = {target for path in MODULES for _, target, _ in imports(path) if isinstance(target, Path)}
     assert [name for name in ENGINES if FOLDER / f"{name}.py" not in imported] == []
+
+
+def test_tests_of_a_pass_are_in_the_folder_of_its_name() -> None:
+    folders = {path.name: path.parent.name for path in (ROOT / "tests/passes").glob("*/test_*.py")}
+    assert [name for name in folders.values() if not (FOLDER / name).is_dir()] == []
+    own = {file: folders.get(f"test_{file.rpartition('/')[2]}.py") for file in NAMES}
+    assert [file for file, folder in own.items() if folder is not None and folder != file.partition("/")[0]] == []

@@ -10,8 +10,8 @@ from shadesmith.transpiler.options import CompileOptions
 from shadesmith.transpiler.passes import PassContext, Stage
 from shadesmith.transpiler.passes.checks.bounds import bounds
 from shadesmith.transpiler.passes.checks.check_wide_indices import check_wide_indices
+from shadesmith.transpiler.passes.lowering.legalize import legalize
 from shadesmith.transpiler.passes.sparse.struct_for import struct_for
-from shadesmith.transpiler.passes.target.legalize import legalize
 
 
 def over(sketch, array):

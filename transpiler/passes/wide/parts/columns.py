@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from ....ir.nodes import Block, Effect, Statement, blocks, operands, walk
 from ....ir.statements import Break, Const, Continue, GlobalPtr, If, LoopIndex, RangeFor
 from ...analysis.queries import is_index_of, names_of
+from ...loops.parts.unrolled import iteration_of
 from ...tasks.parts.copies import copy_of_block
-from ...threads.parts.unrolled import iteration_of
 from .widenable import AWAY, COUNTS
 
 MOST = 2 * AWAY * max(COUNTS) + 1
