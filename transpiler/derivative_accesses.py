@@ -15,7 +15,7 @@ from .ir.nodes import walk
 from .ir.statements import AtomicOp, GlobalStore
 from .passes import PassContext, run
 from .passes.context import ElementAccess, Flow
-from .passes.derivatives import activity
+from .passes.derivatives.parts import activity
 
 
 class DerivativeAccesses(NamedTuple):

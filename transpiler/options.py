@@ -166,49 +166,67 @@ class Capabilities:
     """Whether a sine or cosine of f32 takes more time because the angle may be large."""
     slow_divisions: bool = False
     """Whether a division of f32 takes several instructions more than a product, with `fast_math` too."""
+    has_pointers: bool = True
+    """Whether its arrays are typed pointers, which 64-bit numbers index."""
+    has_launch_bounds: bool = False
+    """Whether a source says for how many threads of an SM its compiler leaves registers."""
+    has_blocks_of_launch: bool = False
+    """Whether a launch chooses how many threads a block has, which a source can read."""
+    has_wide_indices: bool = False
+    """Whether all numbers of elements of several axes have 64 bits, as `Language.has_wide_indices` says."""
+    has_vectors: bool = False
+    """Whether its language has vectors with operators; in others a source declares each operation that it uses."""
+    wraps_integers: bool = True
+    """Whether sums of integers wrap, as those of all processors; numbers of the interpreter have any size."""
+    is_reference: bool = False
+    """Whether it performs each operation as the program has it, so that others are compared with it (interpreter)."""
+    blocks_as_loops: bool = False
+    """Whether the threads of a block are iterations of a loop on one core, so that bodies are split at barriers."""
+    blocks_in_lockstep: bool = False
+    """Whether each thread runs separately from barrier to barrier, so that no body is split (interpreter)."""
+    joins_in_order: bool = False
+    """Whether one thread joins the results of all at the end of a loop, in order, as OpenMP does."""
+    has_few_threads: bool = False
+    """Whether each thread has many iterations, so that a copy of a small array for each is worth it."""
+    has_warps: bool = False
+    """Whether warps of threads run in lockstep (SIMT): neighbours' accesses are one, and others run while some wait."""
+    has_shared_memory: bool = False
+    """Whether a block has memory of its own that is faster than the caches."""
+    vectorizes_loops: bool = False
+    """Whether its compiler makes vectors (SIMD) of the iterations of plain loops, as gcc and LLVM do."""
+    predicts_branches: bool = False
+    """Whether a branch is a jump that the processor guesses, and pays 15 to 20 cycles for a wrong guess; gcc 12 makes
+    such jumps of many selections, too. Threads of a warp select instead."""
+    has_large_threads: bool = False
+    """Whether its compiler keeps many results and loads of a thread in registers, as NVRTC does."""
+    separates_threads: bool = False
+    """Whether its compiler copies what follows a loop for the places where threads leave it, as NVRTC does."""
+    jumps_over_terms: bool = False
+    """Whether its compiler jumps over a long branch in a loop, so that no two iterations overlap: NVRTC and NVIDIA's
+    driver do."""
+    leaves_arrays_in_memory: bool = False
+    """Whether its compiler leaves long loops of known length rolled that alone index a local array, which is in memory
+    then: NVRTC guesses which to unroll, and NVIDIA's driver unrolls none with a branch."""
+    reloads_elements: bool = False
+    """Whether its compiler loads an element again in each iteration of a loop that has stored it, or needs it in a
+    branch."""
+    keeps_factors: bool = False
+    """Whether its compiler multiplies constant factors only where they are next to each other, with `fast_math` too."""
+    keeps_zero_products: bool = False
+    """Whether its compiler keeps products by literal zeros with `fast_math` too: NVIDIA's driver alone drops them."""
+    has_constant_tests: bool = False
+    """Whether a function may ask if its operand is a constant: `__builtin_constant_p`, which NVRTC lacks."""
+    slow_extremes: bool = False
+    """Whether a minimum of floats takes two comparisons, as a number is returned if the other is NaN: x86 has no
+    instruction for it."""
+    slow_roots: bool = False
+    """Whether there are few units for roots and reciprocals, which compute one over a root as fast as either."""
+    slow_f64_divisions: bool = False
+    """Whether a division of f64 takes some thirty instructions."""
+    has_fast_f64: bool = False
+    """Whether sums in f64 take as long as those in f32, but for the memory."""
+    miscompiles_truth_indices: bool = False
+    """Whether its compiler may compute wrong addresses from comparisons in loops that it vectorizes: gcc 12, 13."""
+    miscompiles_masked_loads: bool = False
+    """Whether its compiler may mix up which loads are masked in unrolled loops that it vectorizes: gcc 12.2."""
     extra: tuple[tuple[str, str], ...] = field(default=())
-
-    @property
-    def has_pointers(self) -> bool:
-        """Whether its arrays are typed pointers, which 64-bit numbers index."""
-        return self.target != "vulkan"
-
-    @property
-    def has_launch_bounds(self) -> bool:
-        """Whether a source says for how many threads of an SM its compiler leaves registers."""
-        return self.target == "cuda"
-
-    @property
-    def has_blocks_of_launch(self) -> bool:
-        """Whether a launch chooses how many threads a block has, which a source can read."""
-        return self.target == "cuda"
-
-    @property
-    def separates_threads(self) -> bool:
-        """Whether its compiler copies what follows a loop for the places where threads leave it, as NVRTC does."""
-        return self.target == "cuda"
-
-    @property
-    def has_wide_indices(self) -> bool:
-        """Whether all numbers of elements of several axes have 64 bits, as `Language.has_wide_indices` says."""
-        return self.target == "c"
-
-    @property
-    def has_vectors(self) -> bool:
-        """Whether its language has vectors with operators; in others a source declares each operation that it uses."""
-        return self.target in ("vulkan", "python")
-
-    @property
-    def blocks_as_loops(self) -> bool:
-        """Whether the threads of a block are iterations of a loop on one core, so that bodies are split at barriers."""
-        return self.target == "c"
-
-    @property
-    def has_large_threads(self) -> bool:
-        """Whether its compiler keeps many results and loads of a thread in registers, as NVRTC does."""
-        return self.target == "cuda"
-
-    @property
-    def blocks_in_lockstep(self) -> bool:
-        """Whether each thread runs separately from barrier to barrier, so that no body is split (interpreter)."""
-        return self.target == "python"

@@ -22,8 +22,24 @@ SOURCE_ONLY = {"hip": "cuda"}
 def portable(target: str) -> Capabilities:
     """Return a target's capabilities: a current desktop GPU for Vulkan, sm_90 for CUDA, a 64-bit host for C."""
     if target in SOURCE_ONLY:
-        return replace(tools_of(SOURCE_ONLY[target]).portable, target=target, atomic_bits=frozenset({32, 64}))
+        return _unmeasured(tools_of(SOURCE_ONLY[target]).portable, target)
     return tools_of(target).portable
+
+
+def _unmeasured(like: Capabilities, target: str) -> Capabilities:
+    """Return capabilities like those of CUDA, without what is known of CUDA's compiler and launches alone."""
+    return replace(
+        like,
+        target=target,
+        atomic_bits=frozenset({32, 64}),
+        has_launch_bounds=False,
+        has_blocks_of_launch=False,
+        has_large_threads=False,
+        separates_threads=False,
+        jumps_over_terms=False,
+        leaves_arrays_in_memory=False,
+        keeps_zero_products=False,
+    )
 
 
 def capabilities_for(arch: Arch | str | None, device: Device | None) -> Capabilities:

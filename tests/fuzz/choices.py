@@ -409,10 +409,11 @@ def _copied(memory: np.ndarray, array: np.ndarray) -> np.ndarray:
 
 def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None:
     """Let passes take loops that are too short to be worth it. change: of a module, a name and its value."""
-    from shadesmith.transpiler.passes.control import row_lanes
-    from shadesmith.transpiler.passes.threads import axis_sums, block_sums
-    from shadesmith.transpiler.passes.tiles import block_tiles, register_plan
-    from shadesmith.transpiler.passes.wide import whole_rows, widenable
+    from shadesmith.transpiler.passes.atomics import block_sums
+    from shadesmith.transpiler.passes.loops import axis_sums, row_lanes
+    from shadesmith.transpiler.passes.tiles import block_tiles
+    from shadesmith.transpiler.passes.tiles.parts import register_plan
+    from shadesmith.transpiler.passes.wide.parts import whole_rows, widenable
 
     change(widenable, "FEW", 1)
     change(whole_rows, "ADDED", 1)

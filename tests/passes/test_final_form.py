@@ -1,16 +1,17 @@
 """Passes `struct_for`, `legalize` and `bounds`."""
 
 import pytest
+from bare_targets import bare
 
 from shadesmith.transpiler.errors import UnsupportedError
 from shadesmith.transpiler.ir.statements import Cast, If, LoopIndex, StructFor
 from shadesmith.transpiler.ir.types import f32, i32, i64
-from shadesmith.transpiler.options import Capabilities, CompileOptions
+from shadesmith.transpiler.options import CompileOptions
 from shadesmith.transpiler.passes import PassContext, Stage
 from shadesmith.transpiler.passes.checks.bounds import bounds
 from shadesmith.transpiler.passes.checks.check_wide_indices import check_wide_indices
+from shadesmith.transpiler.passes.lowering.legalize import legalize
 from shadesmith.transpiler.passes.sparse.struct_for import struct_for
-from shadesmith.transpiler.passes.target.legalize import legalize
 
 
 def over(sketch, array):
@@ -30,7 +31,7 @@ def test_loop_over_an_array_becomes_a_loop_over_its_shape(sketch):
 
 @pytest.fixture
 def checked(sketch):
-    sketch.context = PassContext(CompileOptions(check_out_of_bound=True), Capabilities("c"))
+    sketch.context = PassContext(CompileOptions(check_out_of_bound=True), bare("c"))
     return sketch
 
 
@@ -80,7 +81,7 @@ def test_no_checks_unless_asked_for(sketch):
 
 def legal(sketch):
     types = frozenset({"i32", "u32", "f32", "f64", "u1"})
-    sketch.context = PassContext(CompileOptions(), Capabilities("vulkan", types))
+    sketch.context = PassContext(CompileOptions(), bare("vulkan", types=types))
     return sketch.apply(legalize)
 
 
@@ -110,7 +111,7 @@ def test_power_of_one_half_becomes_a_root(sketch):
 
 
 def test_type_that_the_target_lacks_is_refused_with_a_remedy(sketch):
-    sketch.context = PassContext(CompileOptions(), Capabilities("vulkan"))
+    sketch.context = PassContext(CompileOptions(), bare("vulkan"))
     with pytest.raises(
         UnsupportedError, match=r"`f64` is not available on vulkan[^\n]*shaderFloat64[^\n]*\nHint: use `f32`"
     ):

@@ -10,13 +10,13 @@ from shadesmith.transpiler.ir.nodes import Block, walk
 from shadesmith.transpiler.ir.remarks import attach_remarks
 from shadesmith.transpiler.ir.statements import AtomicOp, GlobalStore, If, OmittedStatement
 from shadesmith.transpiler.ir.types import f32, u1
+from shadesmith.transpiler.passes.atomics.demote_atomics import demote_atomics
 from shadesmith.transpiler.passes.cleanup.common_subexpressions import common_subexpressions
 from shadesmith.transpiler.passes.cleanup.dead_code import dead_code
 from shadesmith.transpiler.passes.cleanup.fold import fold
 from shadesmith.transpiler.passes.cleanup.simplify import simplify
 from shadesmith.transpiler.passes.context import PassContext
 from shadesmith.transpiler.passes.tasks.offload import offload
-from shadesmith.transpiler.passes.threads.demote_atomics import demote_atomics
 
 SOURCE = SourceText("k.py", 1, tuple(f"if line_{number}:" for number in range(1, 9)))
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bare_targets import bare
 
 from shadesmith.transpiler.backend.interpret.interpreter import run as interpret
 from shadesmith.transpiler.errors import InternalError
@@ -12,7 +13,7 @@ from shadesmith.transpiler.ir.statements import GlobalStore
 from shadesmith.transpiler.ir.text import print_frontend, print_kernel
 from shadesmith.transpiler.ir.types import f32
 from shadesmith.transpiler.ir.verify import verify
-from shadesmith.transpiler.options import Capabilities, CompileOptions
+from shadesmith.transpiler.options import CompileOptions
 from shadesmith.transpiler.passes import PassContext, Stage, run
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -28,7 +29,7 @@ def outcome(seed, disabled):
     kernel = RandomKernel(seed).kernel()
     verify(kernel, Stage.FRONTEND)
     options = CompileOptions(verify=True, fast_math=False, disabled_passes=disabled)
-    run(kernel, PassContext(options, Capabilities("c")))
+    run(kernel, PassContext(options, bare("c")))
     cells = np.arange(SIZE * SIZE, dtype=np.int32).reshape(SIZE, SIZE) % 7
     arrays = [np.arange(SIZE, dtype=np.int32), np.arange(SIZE, dtype=np.float32), cells, np.ones((SIZE, 2), np.float32)]
     return [*arrays, np.array(interpret(kernel, arrays, [3, 2.0]))]
@@ -51,7 +52,7 @@ def scaled(sketch):
 
 
 def capabilities():
-    return Capabilities("c", frozenset({"i32", "u32", "f32", "f64", "u1"}))
+    return bare("c", types=frozenset({"i32", "u32", "f32", "f64", "u1"}))
 
 
 def test_a_pass_left_out_by_name_does_nothing(sketch):
@@ -116,7 +117,7 @@ def test_texts_are_the_same_for_equal_kernels():
     texts = set()
     for _ in range(2):
         kernel = RandomKernel(7).kernel()
-        run(kernel, PassContext(CompileOptions(), Capabilities("c")))
+        run(kernel, PassContext(CompileOptions(), bare("c")))
         texts.add(print_kernel(kernel))
     assert len(texts) == 1
 

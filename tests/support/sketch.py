@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from bare_targets import bare
+
 from shadesmith.transpiler.ir.builder import Builder
 from shadesmith.transpiler.ir.functions import Function
 from shadesmith.transpiler.ir.nodes import Block, Statement
@@ -13,7 +15,7 @@ from shadesmith.transpiler.ir.tasks import Kernel
 from shadesmith.transpiler.ir.text import print_kernel
 from shadesmith.transpiler.ir.types import Tensor, f32, f64, i32, u1
 from shadesmith.transpiler.ir.verify import verify
-from shadesmith.transpiler.options import Capabilities, CompileOptions
+from shadesmith.transpiler.options import CompileOptions
 from shadesmith.transpiler.passes import PassContext, Stage
 
 
@@ -36,13 +38,13 @@ class Sketch(Builder):
         self.trees: dict[Node, Tree] = {}
         self.nodes: dict[str, Node] = {}
         self.placed: list[Array] = []
-        self.context = PassContext(CompileOptions(fast_math=False), Capabilities("c"))
+        self.context = PassContext(CompileOptions(fast_math=False), bare("c"))
 
     def set_options(
         self, target: str = "c", /, capabilities: dict[str, object] | None = None, **options: object
     ) -> None:
         """Let passes see compile options, and capabilities of a target, other than the usual ones."""
-        self.context = PassContext(CompileOptions(**options), Capabilities(target, **(capabilities or {})))
+        self.context = PassContext(CompileOptions(**options), bare(target, **(capabilities or {})))
 
     def field_below(self, *levels: tuple[str, str, int], name: str = "x") -> Array:
         """Return a field (f32) below a chain of nodes along one axis: kind, name and extent of each, from the top."""

@@ -485,8 +485,8 @@ OPS: dict[str, Op] = {
 """All operations except `cast` and `bit_cast`, whose result type is an argument (`statements.Cast`).
 
 `plain_div` and `plain_mod` are `/` and `%` of the emitted languages, for non-negative integers and positive divisors.
-`near_mod` is `mod` of an i32 from `-b` to `2 * b - 1`, which needs no division (`passes/target/ranges.py`).
-`wrapping_add` and its like are sums that may wrap, in languages where signed overflow is undefined (`passes/target`).
+`near_mod` is `mod` of an i32 from `-b` to `2 * b - 1`, which needs no division (`passes/arithmetic/ranges.py`).
+`wrapping_add` and its like are sums that may wrap, where a language leaves signed overflow undefined (pass `wrapping`).
 `biased_min` and `biased_max` are `min` and `max` of integers with inverted sign bits (`passes/drivers/minima.py`).
 `lowest_bit` is `x & 1`, extracted (`passes/drivers/lowest_bits.py`).
 `wide_shl` is `<<` of 64 bits, in two words (`passes/drivers/wide_shifts.py`).
@@ -503,7 +503,7 @@ number, or counts as 0 if it is; `normal_norm` is `norm` by `normal_sqrt` (`pass
 
 EXTREMES: dict[str, str] = {"at_most": "min", "at_least": "max", "running_min": "min", "running_max": "max"}
 """`min` and `max` of floats in C whose second operand is no NaN, or whose first one is that of earlier iterations
-(`passes/drivers/extremes.py`); and what they are elsewhere."""
+(`passes/branches/extremes.py`); and what they are elsewhere."""
 
 WRAPPING: dict[str, str] = {name: f"wrapping_{name}" for name in ("add", "sub", "mul", "neg")}
 """Operations of integers that wrap, and the same for languages in which signed overflow is undefined."""

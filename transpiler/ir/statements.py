@@ -144,7 +144,7 @@ class Cast(Statement):
     """`value` converted to `type`, element by element; with `bits`, its bits reinterpreted in a type of equal width.
 
     is_implicit: the frontend added it to store the value; only `overflow` reads this.
-    in_lanes: of an f16, in a loop whose iterations are lanes of vectors (`passes/drivers/lane_halves.py`).
+    in_lanes: of an f16, in a loop whose iterations are lanes of vectors (`passes/vectors/lane_halves.py`).
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("value",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ....transpiler.ir.types import SCALARS
@@ -24,13 +25,26 @@ MAX_PUSH_BYTES = 128
 
 ATOMICS = frozenset((t, op) for t in ("i32", "u32") for op in ("add", "sub", "min", "max", *BITWISE))
 
-PORTABLE = Capabilities(
+GLSL = Capabilities(
     "vulkan",
-    frozenset(SCALARS),
-    ATOMICS | {("f32", "add")},
+    recursion=False,
+    has_pointers=False,
+    has_vectors=True,
+    has_warps=True,
+    has_shared_memory=True,
+    reloads_elements=True,
+    keeps_factors=True,
+    slow_roots=True,
+    slow_f64_divisions=True,
+)
+"""What the language lacks and has, and what all GPUs and their compilers have in common."""
+
+PORTABLE = replace(
+    GLSL,
+    types=frozenset(SCALARS),
+    atomics=ATOMICS | {("f32", "add")},
     atomic_bits=frozenset({32, 64}),
     max_push_bytes=MAX_PUSH_BYTES,
-    recursion=False,
     shared_atomics=frozenset({("f32", "add")}),
     subgroup_size=None,
     miscompiles_integers=True,
@@ -69,8 +83,8 @@ def read_capabilities(adapter: Adapter) -> Capabilities:
             shared |= {(type, "min"), (type, "max")}
     if has("shaderSharedInt64Atomics"):
         shared |= {(type, op) for type in ("i64", "u64") for op in INTEGER_ATOMICS}
-    return Capabilities(
-        target="vulkan",
+    return replace(
+        GLSL,
         types=frozenset(types),
         atomics=frozenset(atomics),
         atomic_bits=frozenset(atomic_bits),
@@ -81,13 +95,14 @@ def read_capabilities(adapter: Adapter) -> Capabilities:
         branch_depth_limit=LLVMPIPE_BRANCH_LIMIT if adapter.is_llvmpipe else None,
         volatile_vectors=adapter.is_llvmpipe,
         float_controls=adapter.float_controls,
-        recursion=False,
         shared_atomics=frozenset(shared),
         subgroup_size=adapter.subgroup_size,
         subgroup_features=adapter.subgroup_features,
         leaves_known_counts=adapter.is_nvidia,
         miscompiles_integers=adapter.is_nvidia,
         skips_roundings=adapter.is_nvidia,
+        jumps_over_terms=adapter.is_nvidia,
+        leaves_arrays_in_memory=adapter.is_nvidia,
         extra=(
             ("device", adapter.name),
             ("driver", adapter.driver),

@@ -10,16 +10,16 @@ from ....transpiler.options import Capabilities
 from ...aot.archive_facts import VULKAN_1_1, VULKAN_1_2, ArchiveFacts
 from ...devices.portable import BITWISE
 from ...devices.vulkan.capabilities import ATOMICS as BASIC_ATOMICS
+from ...devices.vulkan.capabilities import GLSL
 from .taichi_files import taichi_files
 
-MINIMUM = Capabilities(
-    "vulkan",
+MINIMUM = replace(
+    GLSL,
     atomics=BASIC_ATOMICS,
     atomic_bits=frozenset({32}),
     max_push_bytes=128,
     max_block_dim=128,
     max_shared_bytes=16384,
-    recursion=False,
     subgroup_size=None,
     subgroup_features=frozenset({"basic"}),
     miscompiles_integers=True,

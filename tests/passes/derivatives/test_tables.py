@@ -7,9 +7,9 @@ import pytest
 from shadesmith.transpiler.ir import functions, sparse, statements, textures, threads
 from shadesmith.transpiler.ir.nodes import Statement
 from shadesmith.transpiler.ir.ops import OPS
-from shadesmith.transpiler.passes.derivatives.adjoints import ADJOINTS, ZERO
+from shadesmith.transpiler.passes.derivatives.parts.adjoints import ADJOINTS, ZERO
+from shadesmith.transpiler.passes.derivatives.parts.tangents import TANGENTS
 from shadesmith.transpiler.passes.derivatives.reverse_mode import RULES
-from shadesmith.transpiler.passes.derivatives.tangents import TANGENTS
 
 POINTERS = {"GlobalPtr", "MatrixPtr", "StructPtr", "GlobalTemporary", "Reference"}
 CONSTANT = {"Const", "LoopIndex", "ArgLoad", "ArrayShape", "IsAligned", "CellIndex", "CellNumber", "IsActive",

@@ -1,8 +1,8 @@
 from shadesmith.transpiler.ir.statements import ArrayShape, If, Return
 from shadesmith.transpiler.ir.types import f32, i32
 from shadesmith.transpiler.passes import Stage
+from shadesmith.transpiler.passes.atomics.demote_atomics import demote_atomics
 from shadesmith.transpiler.passes.tasks.offload import offload
-from shadesmith.transpiler.passes.threads.demote_atomics import demote_atomics
 
 
 def tasks(sketch, *steps):

@@ -13,8 +13,8 @@ import pytest
 import shadesmith as ti
 from shadesmith.transpiler.ir.nodes import walk
 from shadesmith.transpiler.ir.statements import GlobalStore
-from shadesmith.transpiler.passes.tiles.bank_conflicts import cycles
-from shadesmith.transpiler.passes.tiles.thread_values import ThreadValues
+from shadesmith.transpiler.passes.tiles.parts.bank_conflicts import cycles
+from shadesmith.transpiler.passes.tiles.parts.thread_values import ThreadValues
 
 pytestmark = [
     pytest.mark.sampled(3),  # the rest in `make test-all`

@@ -14,7 +14,9 @@ import shadesmith as ti
 pytestmark = pytest.mark.targets("vulkan", "cuda")  # elsewhere the pass returns at once
 
 Grid = ti.types.ndarray(ti.f32, 2)
-MODULES = [sys.modules[f"shadesmith.transpiler.passes.tiles.{name}"] for name in ("register_plan", "register_tiles")]
+MODULES = [
+    sys.modules[f"shadesmith.transpiler.passes.tiles.{name}"] for name in ("parts.register_plan", "register_tiles")
+]
 
 
 @pytest.fixture(autouse=True)

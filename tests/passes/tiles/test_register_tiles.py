@@ -15,7 +15,7 @@ import shadesmith as ti
 pytestmark = pytest.mark.targets("vulkan", "cuda")  # elsewhere the pass returns at once
 
 Grid = ti.types.ndarray(ti.f32, 2)
-MODULE = sys.modules["shadesmith.transpiler.passes.tiles.register_plan"]
+MODULE = sys.modules["shadesmith.transpiler.passes.tiles.parts.register_plan"]
 TILES = sys.modules["shadesmith.transpiler.passes.tiles.register_tiles"]
 NOTE = "(register_tiles)"
 

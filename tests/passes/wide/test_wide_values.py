@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.transpiler.passes.wide import widenable
+from shadesmith.transpiler.passes.wide.parts import widenable
 
 pytestmark = [
     pytest.mark.sampled(3),  # the rest in `make test-all`

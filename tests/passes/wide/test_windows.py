@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.transpiler.passes.wide import inside_rows, widenable
+from shadesmith.transpiler.passes.wide.parts import inside_rows, widenable
 
 pytestmark = [
     pytest.mark.sampled(3),  # the rest in `make test-all`

@@ -9,7 +9,7 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.transpiler.ir.ops import EXTREMES
-from shadesmith.transpiler.passes.derivatives.adjoints import ADJOINTS
+from shadesmith.transpiler.passes.derivatives.parts.adjoints import ADJOINTS
 
 N = 3
 EXPRESSIONS = {

@@ -9,6 +9,7 @@ from ...ir.statements import (
     Array,
     AtomicOp,
     Const,
+    GlobalLoad,
     GlobalPtr,
     GlobalStore,
     GlobalTemporary,
@@ -129,3 +130,12 @@ def stored_locals(statement: Statement, stored: dict[Statement, set[Statement]])
                 inner_stores.update(base for base in nested.references() if isinstance(base, Alloca))
     stored[statement] = inner_stores
     return inner_stores
+
+
+def writes_what_is_read(after: Block, before: Block) -> bool:
+    """Return whether a thread may write what others, which are not as far, still have to read."""
+    read = {underlying_object(s.pointer) for s in walk(before) if isinstance(s, GlobalLoad)}
+    arrays = [array for array in read if isinstance(array, Array)]
+    written = written_objects(after)
+    may_alias = any(isinstance(array, Array) and array.may_alias for array in written)
+    return not read.isdisjoint(written) or (may_alias and any(array.may_alias for array in arrays))

@@ -6,7 +6,8 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from math import prod
 from typing import TypeGuard
 
-from ...ir.nodes import Statement, blocks, operands
+from ...ir.elements.own_memory import is_alone, is_plain_field
+from ...ir.nodes import Block, Statement, blocks, operands, walk
 from ...ir.statements import (
     ArgLoad,
     Array,
@@ -17,7 +18,10 @@ from ...ir.statements import (
     Continue,
     GlobalLoad,
     GlobalPtr,
+    GlobalStore,
     IfExp,
+    LocalLoad,
+    LocalStore,
     LoopIndex,
     MatrixElement,
     MatrixInit,
@@ -28,7 +32,7 @@ from ...ir.statements import (
     base_pointer,
     is_const,
 )
-from ...ir.tasks import AtLeast, AtMost, Condition, Length
+from ...ir.tasks import AtLeast, AtMost, Condition, Length, Task
 from ...ir.types import Scalar, Tensor, i32
 from ...options import MAX_ITERATIONS
 
@@ -274,3 +278,41 @@ def _word(index: Statement) -> str:
     if isinstance(index, LoopIndex):
         return index.loop.names[index.axis] if index.axis < len(index.loop.names) else ""
     return index.name or ""
+
+
+def has_few_iterations(task: Task, fewest: int) -> bool:
+    """Return whether a loop is known to have fewer than so many iterations."""
+    iterations = None if task.loop is None else trip_count(task.loop)
+    return iterations is not None and iterations < fewest
+
+
+MOST_BYTES = 16
+"""The most bytes of a vector that neighbouring threads load together."""
+
+
+def is_field_in_order(array: Array) -> bool:
+    """Return whether an array is a field of numbers or short vectors: neighbours of a row are so in memory."""
+    is_short = isinstance(array.element, Tensor) and array.element.size_bytes <= MOST_BYTES
+    return is_plain_field(array) or (is_short and is_alone(array))
+
+
+def becomes_task(statement: Statement) -> bool:
+    """Return whether a top-level statement becomes a task of its own: a parallel loop over a range."""
+    return isinstance(statement, RangeFor) and not statement.serialize
+
+
+def is_parallel_loop(statement: Statement) -> bool:
+    """Return whether a top-level statement is a parallel loop, over a range or over an array."""
+    return isinstance(statement, (RangeFor, StructFor)) and not statement.serialize
+
+
+def compound_operations(root: Block) -> set[Statement]:
+    """Return the operations that are printed as `v *= s`: what is stored where the first operand was loaded."""
+    return {
+        statement.value
+        for statement in walk(root)
+        if isinstance(statement, (LocalStore, GlobalStore))
+        and isinstance(statement.value, Operation)
+        and isinstance(load := statement.value.operands[0], (LocalLoad, GlobalLoad))
+        and load.pointer is statement.pointer
+    }

@@ -20,8 +20,9 @@ from ...ir.statements import (
     LocalStore,
     LoopIndex,
     Operation,
+    Rand,
 )
-from ...ir.tasks import Task
+from ...ir.tasks import Kernel, Task
 from ...lazy_dataclasses import dataclass
 from .aliasing import MemoryObject, may_alias, underlying_object
 
@@ -94,3 +95,8 @@ def _may_be_crossed(statement: Statement) -> bool:
     if isinstance(statement, (GlobalStore, AtomicOp, LocalStore)):
         return True
     return not (isinstance(statement, TREE_STATEMENTS) or statement.EFFECT & (Effect.WRITE | Effect.FENCE))
+
+
+def draws_numbers(kernel: Kernel) -> bool:
+    """Return whether the numbers of tasks matter: random numbers depend on them."""
+    return any(isinstance(statement, Rand) for root in kernel.roots() for statement in walk(root))

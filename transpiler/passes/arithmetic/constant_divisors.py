@@ -24,7 +24,7 @@ LEAST, MOST = 2.0**-1020, 2.0**1020
 def constant_divisors(kernel: Kernel, context: PassContext) -> bool:
     """Replace divisions of f64 by constants."""
     capabilities = context.capabilities
-    if not context.options.fast_math or capabilities.blocks_as_loops or capabilities.blocks_in_lockstep:
+    if not context.options.fast_math or not capabilities.slow_f64_divisions:
         return False
     if f64 not in context.scalars(kernel):
         return False

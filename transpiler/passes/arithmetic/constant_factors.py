@@ -28,7 +28,7 @@ LEAST, GREATEST = 2.0**-100, 2.0**100
 def constant_factors(kernel: Kernel, context: PassContext) -> bool:
     """Join such factors in loops and functions of GPUs."""
     capabilities = context.capabilities
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or not context.options.fast_math:
+    if not capabilities.keeps_factors or not context.options.fast_math:
         return False
     inner = dict.fromkeys(block for root in in_loops(kernel.roots(), repeats) for block in walk_blocks(root))
     uses = count_uses_in(kernel.roots()) if inner else Counter()

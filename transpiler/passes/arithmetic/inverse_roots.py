@@ -30,7 +30,7 @@ Users = dict[Statement, list[Statement]]
 def inverse_roots(kernel: Kernel, context: PassContext) -> bool:
     """Replace such divisions of GPUs in loops and functions."""
     capabilities = context.capabilities
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or not context.options.fast_math:
+    if not capabilities.slow_roots or not context.options.fast_math:
         return False
     users: Users = {}
     for root in kernel.roots():

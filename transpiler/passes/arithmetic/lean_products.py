@@ -18,7 +18,7 @@ from ...ir.tasks import Kernel
 from ...ir.types import Tensor, f32, f64
 from ..analysis.only_values import only_values
 from ..context import PassContext
-from .literal_matrices import has_many_zeros
+from .parts.literal_matrices import has_many_zeros
 
 MOST_PRODUCTS = 256
 """The most products of two matrices whose loops the compiler unrolls."""
@@ -26,7 +26,8 @@ MOST_PRODUCTS = 256
 
 def lean_products(kernel: Kernel, context: PassContext) -> bool:
     """Replace the products of matrices of a kernel that multiplies by one with literal zeros."""
-    if not context.capabilities.blocks_as_loops or not context.options.fast_math:
+    capabilities = context.capabilities
+    if not (capabilities.keeps_zero_products and capabilities.has_constant_tests and context.options.fast_math):
         return False
     inside = [statement for root in kernel.roots() for statement in walk(root)]
     products = [s for s in inside if isinstance(s, Operation) and s.op == "matmul" and _is_small(s)]

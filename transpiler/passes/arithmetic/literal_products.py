@@ -29,7 +29,7 @@ from ...ir.types import Tensor, Type, f32, f64, i32
 from ..analysis.only_values import only_values
 from ..context import PassContext
 from ..rewrite import Rewriter
-from .literal_matrices import has_many_zeros
+from .parts.literal_matrices import has_many_zeros
 
 MOST_ELEMENTS = 16
 """The most elements of a result that is written out."""
@@ -42,7 +42,8 @@ Element = Callable[[int, int], Statement]
 
 def literal_products(kernel: Kernel, context: PassContext) -> bool:
     """Write such products out in loops and functions of CUDA."""
-    if not context.capabilities.separates_threads or not context.options.fast_math:
+    capabilities = context.capabilities
+    if not capabilities.keeps_zero_products or capabilities.has_constant_tests or not context.options.fast_math:
         return False
     return _Products(kernel).run(kernel)
 

@@ -8,8 +8,9 @@ Indices are truncated to i32 at their use, so that 2^32 would be 0; a cleanup ma
 from __future__ import annotations
 
 from ...ir.tasks import Kernel
+from ..analysis.accesses import is_wide
 from ..context import PassContext
-from .bounds import insert_checks, is_wide
+from .parts.index_checks import insert_checks
 
 
 def check_wide_indices(kernel: Kernel, context: PassContext) -> bool:

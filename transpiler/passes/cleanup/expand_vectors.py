@@ -30,9 +30,9 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, Type, element_of, i32
 from ...lazy_dataclasses import dataclass
+from ..analysis.queries import compound_operations
 from ..context import PassContext
 from ..rewrite import Rewriter
-from .operand_order import compound_operations
 
 INFIX = frozenset({"add", "sub", "mul", "div", "raw_div", "plain_div"})
 ELEMENTWISE = INFIX | {"neg", "min", "max", "abs", "floor", "ceil", "round"}

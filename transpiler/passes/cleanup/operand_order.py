@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections import defaultdict
 
 from ...ir.functions import Function
-from ...ir.nodes import Block, Statement, walk
-from ...ir.statements import GlobalLoad, GlobalStore, LocalLoad, LocalStore, Operation
+from ...ir.nodes import Statement, walk
+from ...ir.statements import Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, Type
+from ..analysis.queries import compound_operations
 from ..context import PassContext
 
 COMMUTATIVE = frozenset({"add", "mul"})
@@ -50,15 +51,3 @@ def _of_several_types(kernel: Kernel) -> set[Statement]:
     for function in kernel.functions:
         groups[function.library, function.location.file, function.location.line].append(function)
     return {s for group in groups.values() if len(group) > 1 for function in group for s in walk(function.body)}
-
-
-def compound_operations(root: Block) -> set[Statement]:
-    """Return the operations that are printed as `v *= s`: what is stored where the first operand was loaded."""
-    return {
-        statement.value
-        for statement in walk(root)
-        if isinstance(statement, (LocalStore, GlobalStore))
-        and isinstance(statement.value, Operation)
-        and isinstance(load := statement.value.operands[0], (LocalLoad, GlobalLoad))
-        and load.pointer is statement.pointer
-    }

@@ -38,7 +38,7 @@ from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Struct, Tensor, element_of, f32, f64, u1
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter, Rule
-from .literals import cast_of_elements, scaled_diagonal, with_number
+from .parts.literals import cast_of_elements, scaled_diagonal, with_number
 
 EXITS = (Break, Continue, Return)
 
@@ -58,7 +58,7 @@ class _Simplifier(Rewriter):
     def __init__(self, context: PassContext) -> None:
         super().__init__(RULES)
         self.fast_math = context.options.fast_math
-        self.takes_roots = self.fast_math and not context.capabilities.blocks_in_lockstep  # not in the interpreter
+        self.takes_roots = self.fast_math and not context.capabilities.is_reference  # not in the interpreter
         self.explains = context.options.why_comments
         self.explained = False
         self.has_exits = False

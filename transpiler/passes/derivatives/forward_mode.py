@@ -33,11 +33,11 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel
 from ...ir.types import Struct
 from ..context import PassContext
-from .activity import is_real, varied_values
-from .adjoints import ZERO
-from .algebra import Value
-from .refusals import check_kernel
-from .tangents import tangent_of
+from .parts.activity import is_real, varied_values
+from .parts.adjoints import ZERO
+from .parts.algebra import Value
+from .parts.refusals import check_kernel
+from .parts.tangents import tangent_of
 
 
 def forward_mode(kernel: Kernel, context: PassContext) -> bool:

@@ -12,20 +12,20 @@ from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, walk, walk_blocks
 from ...ir.statements import Array, AtomicOp, Break, Const, GlobalLoad, GlobalPtr, GlobalStore, MatrixInit, base_pointer
 from ...ir.tasks import Kernel
+from ..analysis.queries import is_parallel_loop
 from ..context import PassContext
-from ..control.lower import is_parallel_loop
-from .activity import flows, varied_values
-from .control_rules import CONTROL_RULES
-from .forward_sweep import ForwardSweep
-from .iteration_order import find_updates
-from .memory_rules import MEMORY_RULES
-from .normal_form import normalize
-from .overwritten import are_apart, element_accesses, find_overwritten
-from .prune import prune
-from .refusals import check_kernel, check_result
-from .reverse_sweep import ReverseSweep
-from .scope import Scope
-from .value_rules import VALUE_RULES
+from .parts.activity import flows, varied_values
+from .parts.control_rules import CONTROL_RULES
+from .parts.forward_sweep import ForwardSweep
+from .parts.iteration_order import find_updates
+from .parts.memory_rules import MEMORY_RULES
+from .parts.normal_form import normalize
+from .parts.overwritten import are_apart, element_accesses, find_overwritten
+from .parts.prune import prune
+from .parts.refusals import check_kernel, check_result
+from .parts.reverse_sweep import ReverseSweep
+from .parts.scope import Scope
+from .parts.value_rules import VALUE_RULES
 
 RULES = {**VALUE_RULES, **MEMORY_RULES, **CONTROL_RULES}
 """The rule of each statement that has an adjoint."""

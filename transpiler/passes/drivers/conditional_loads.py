@@ -32,7 +32,7 @@ REMARK = Remark("not unrolled: gcc 12 makes wrong vectors of such choices (condi
 
 def conditional_loads(kernel: Kernel, context: PassContext) -> bool:
     """Mark such loops in the parallel loops of C."""
-    if not context.capabilities.blocks_as_loops or context.capabilities.blocks_in_lockstep:
+    if not context.capabilities.miscompiles_masked_loads:
         return False
     changed = False
     for task in kernel.tasks:

@@ -37,7 +37,7 @@ OF_TRUTHS = frozenset(
 
 def truth_indices(kernel: Kernel, context: PassContext) -> bool:
     """Mark a kernel of C that has an address with the outcome of a comparison as a summand."""
-    if not context.capabilities.blocks_as_loops:
+    if not context.capabilities.miscompiles_truth_indices:
         return False
     statements = [statement for root in kernel.roots() for statement in walk(root)]
     candidates = [value for s in statements if (value := _summand(s)) is not None]

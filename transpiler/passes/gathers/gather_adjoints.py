@@ -31,11 +31,11 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ..analysis.linear import Reader
+from ..analysis.queries import is_parallel_loop
 from ..context import PassContext
-from ..control.lower import is_parallel_loop
-from ..derivatives.prune import prune
-from .gathering_loop import Bounds, GatheringLoop
-from .inverted_indices import Access, Gathering, accesses_in, axes_of, find_gatherings
+from ..derivatives.parts.prune import prune
+from .parts.gathering_loop import Bounds, GatheringLoop
+from .parts.inverted_indices import Access, Gathering, accesses_in, axes_of, find_gatherings
 
 MAX_STATEMENTS = 400
 """The most statements of all sums of a loop that computes more than once what an iteration adds."""

@@ -61,8 +61,8 @@ from ..analysis.queries import (
 )
 from ..context import PassContext
 from ..rewrite import Rewriter
-from ..tiles.tiled_loops import new_shared
-from .first_lane import add_alone
+from ..tiles.parts.tiled_loops import new_shared
+from .parts.first_lane import add_alone
 
 FEWEST = 256
 """The fewest iterations of a loop that is worth a block."""
@@ -76,7 +76,7 @@ OPS = ("add", "min", "max")
 def block_scans(kernel: Kernel, context: PassContext) -> bool:
     """Share such loops of GPUs among the threads of a block."""
     capabilities, options = context.capabilities, context.options
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or options.deterministic:
+    if not capabilities.has_shared_memory or options.deterministic:
         return False
     if capabilities.subgroup_size != WARP or not capabilities.subgroup_features >= FEATURES:
         return False

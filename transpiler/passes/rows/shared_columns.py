@@ -49,6 +49,7 @@ from ...ir.tasks import AtMost, Kernel, Length, Task
 from ...ir.threads import Barrier
 from ...ir.types import i32
 from ...options import MAX_ITERATIONS, Capabilities, CompileOptions
+from ..analysis.aliasing import writes_what_is_read
 from ..analysis.queries import (
     axes_in,
     count_along,
@@ -61,12 +62,12 @@ from ..analysis.queries import (
     trip_count,
 )
 from ..context import PassContext
-from ..tasks.copies import put_in_place, split
-from ..tiles.tiled_loops import add_axis, new_shared, replace_indices
-from .accumulators import accumulators, start_with_zeros
-from .own_stores import own_stores
-from .row_loops import rows_of
-from .shared_rows import stride, writes_what_is_read
+from ..tasks.parts.copies import put_in_place, split
+from ..tiles.parts.tiled_loops import add_axis, new_shared, replace_indices
+from .parts.accumulators import accumulators, start_with_zeros
+from .parts.own_stores import own_stores
+from .parts.row_loops import rows_of
+from .parts.strided_rows import stride
 
 COLUMNS = 32
 """The columns of a block: those of a warp, which reads 128 bytes of a row of floats."""
@@ -81,7 +82,7 @@ MANY = 1 << 16
 def shared_columns(kernel: Kernel, context: PassContext) -> bool:
     """Share such loops of GPUs among threads of a block."""
     capabilities, options = context.capabilities, context.options
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or options.deterministic:
+    if not capabilities.has_shared_memory or options.deterministic:
         return False
     if options.block_dim != CompileOptions().block_dim:
         return False

@@ -49,14 +49,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Remark, Statement, walk, walk_blocks
+from ...ir.nodes import Block, Remark, Statement, walk_blocks
 from ...ir.statements import (
     Alloca,
     Array,
     ArrayShape,
     AtomicOp,
-    Const,
-    GlobalLoad,
     GlobalStore,
     If,
     LocalLoad,
@@ -68,19 +66,20 @@ from ...ir.tasks import Apart, AtLeast, AtMost, Condition, Kernel, Length, Task
 from ...ir.threads import Barrier, Collective
 from ...ir.types import i32
 from ...options import MAX_ITERATIONS
-from ..analysis.aliasing import underlying_object, written_objects
+from ..analysis.aliasing import writes_what_is_read
+from ..analysis.loops.scatters import Scatter, scatters
+from ..analysis.loops.stretches import Stretch, added_to, stretch_of
 from ..analysis.queries import names_of
-from ..analysis.scatters import Scatter, scatters
-from ..analysis.stretches import Stretch, added_to, stretch_of
 from ..context import PassContext
-from ..tasks.copies import put_in_place, say_when, split
-from ..tiles.tiled_loops import add_axis, replace_indices
-from .accumulators import accumulators, start_with_zeros
-from .first_lane import add_parts, must_be_apart, seen_by_all, users_in
-from .own_stores import joined_pairs, own_stores
-from .row_extremes import add_exchange, add_places, extremes, stores_of
-from .row_lengths import FEWEST, LANES, LANES_OF_UNKNOWN, MOST_LANES, lanes_of, stretch_in
-from .row_loops import Late, RowLoops, exchange_together, is_counted, joined_late, loops_over_rows
+from ..tasks.parts.copies import put_in_place, say_when, split
+from ..tiles.parts.tiled_loops import add_axis, replace_indices
+from .parts.accumulators import accumulators, start_with_zeros
+from .parts.first_lane import add_parts, must_be_apart, seen_by_all, users_in
+from .parts.own_stores import joined_pairs, own_stores
+from .parts.row_extremes import add_exchange, add_places, extremes, stores_of
+from .parts.row_lengths import FEWEST, LANES, LANES_OF_UNKNOWN, MOST_LANES, lanes_of, stretch_in
+from .parts.row_loops import Late, RowLoops, exchange_together, is_counted, joined_late, loops_over_rows
+from .parts.strided_rows import stride
 
 WORDS = {4: "four", 8: "eight"}
 FOUND = "the threads of a row compare what they have found (shared_rows)"
@@ -90,7 +89,7 @@ def shared_rows(kernel: Kernel, context: PassContext) -> bool:
     """Share such loops of GPUs among the threads of a subgroup."""
     capabilities = context.capabilities
     most = min(capabilities.subgroup_size or 0, MOST_LANES)
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or most < LANES:
+    if not capabilities.has_warps or most < LANES:
         return False
     if "shuffle" not in capabilities.subgroup_features or context.options.deterministic:
         return False
@@ -290,28 +289,6 @@ def make_atomic(block: Block, changes: dict[Statement, Scatter], comments: bool)
                 atomic.location, atomic.remarks = store.location, (*others, *([remark] if comments else []))
                 statements[place] = atomic
         inner.statements = statements
-
-
-def writes_what_is_read(after: Block, before: Block) -> bool:
-    """Return whether a thread may write what others, which are not as far, still have to read."""
-    read = {underlying_object(s.pointer) for s in walk(before) if isinstance(s, GlobalLoad)}
-    arrays = [array for array in read if isinstance(array, Array)]
-    written = written_objects(after)
-    may_alias = any(isinstance(array, Array) and array.may_alias for array in written)
-    return not read.isdisjoint(written) or (may_alias and any(array.may_alias for array in arrays))
-
-
-def stride(builder: Builder, row: RangeFor, lane: Statement, lanes: int) -> None:
-    """Add the loop over a row, of which each thread takes every `lanes`th element."""
-    start = row.starts[0]
-    row.steps = [builder.const(lanes)]
-    if isinstance(start, Const):
-        row.starts = [lane if start.value == 0 else builder.op("add", start, lane)]
-        builder.add(row)
-        return
-    is_any = builder.op("lt", start, row.ends[0])  # else the sum may wrap: a row from INT_MAX to 0 is empty
-    row.starts = [builder.op("add", start, lane)]
-    builder.add(If(is_any)).then.statements.append(row)
 
 
 def _stride_from_start(builder: Builder, row: RangeFor, lane: Statement, lanes: int, stretch: Stretch) -> None:

@@ -34,7 +34,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ..context import PassContext
-from .active_cells import less, scaled
+from .parts.active_cells import less, scaled
 
 Key = tuple[Hashable, ...]
 

@@ -33,7 +33,7 @@ from ...ir.tasks import Kernel
 from ...ir.types import i32, u1, u32
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
-from .active_cells import more
+from .parts.active_cells import more
 
 
 def deactivate_cells(kernel: Kernel, context: PassContext) -> bool:

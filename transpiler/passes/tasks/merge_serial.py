@@ -18,6 +18,7 @@ from ...ir.statements import Rand
 from ...ir.tasks import Kernel, Task
 from ..analysis.task_order import Memory, is_movable, may_be_crossed, memory_of
 from ..context import PassContext
+from .parts.task_names import set_tasks
 
 
 def merge_serial(kernel: Kernel, context: PassContext) -> bool:
@@ -90,15 +91,3 @@ class _Merging:
             if memory is None or not own.is_independent_of(memory):
                 return False
         return True
-
-
-def draws_numbers(kernel: Kernel) -> bool:
-    """Return whether the numbers of tasks matter: random numbers depend on them."""
-    return any(isinstance(statement, Rand) for root in kernel.roots() for statement in walk(root))
-
-
-def set_tasks(kernel: Kernel, tasks: list[Task]) -> None:
-    """Replace the tasks of a kernel, and name them by their new numbers."""
-    kernel.tasks = tasks
-    for number, task in enumerate(tasks):
-        task.name = f"{kernel.name}_{number}" if len(tasks) > 1 else kernel.name

@@ -33,10 +33,11 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, Task, TaskKind
 from ...lazy_dataclasses import dataclass
+from ..analysis.queries import becomes_task
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
-from .long_values import LongValues
-from .zero_stores import is_stored_next, store_zero
+from .parts.long_values import LongValues
+from .parts.zero_stores import is_stored_next, store_zero
 
 
 def offload(kernel: Kernel, context: PassContext) -> bool:
@@ -53,11 +54,6 @@ Group = list[Statement]
 
 
 POINTERS = frozenset({GlobalPtr, MatrixPtr, StructPtr})
-
-
-def becomes_task(statement: Statement) -> bool:
-    """Return whether a top-level statement becomes a task of its own: a parallel loop over a range."""
-    return isinstance(statement, RangeFor) and not statement.serialize
 
 
 @dataclass(slots=True)

@@ -42,9 +42,8 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...lazy_dataclasses import dataclass
-from ..analysis.queries import is_index_of
+from ..analysis.queries import becomes_task, is_index_of
 from ..context import PassContext
-from .offload import becomes_task
 
 Path = tuple[object, ...]
 """The members and constant indices that lead from a variable to a part of it."""

@@ -40,7 +40,7 @@ THREADS = 256
 def few_threads(kernel: Kernel, context: PassContext) -> bool:
     """Choose `Task.block_dim` or `Task.few_block` of such tasks on GPUs, and `Task.threads_of_sm` in CUDA."""
     capabilities, options = context.capabilities, context.options
-    if capabilities.subgroup_size is None or capabilities.blocks_as_loops or capabilities.blocks_in_lockstep:
+    if capabilities.subgroup_size is None or not capabilities.has_warps:
         return False
     changed, block = False, max(WARP, capabilities.subgroup_size)
     for task in kernel.tasks:

@@ -12,24 +12,21 @@ from __future__ import annotations
 
 from itertools import islice
 
-from ...ir.elements.own_memory import is_alone, is_plain_field
+from ...ir.elements.own_memory import is_plain_field
 from ...ir.functions import reachable
 from ...ir.nodes import Effect, Statement
 from ...ir.statements import RECORDS, Array, AtomicOp, GlobalLoad, GlobalPtr, GlobalStore, Rand, base_pointer, repeats
 from ...ir.tasks import Kernel, Task
-from ...ir.types import Tensor
 from ..analysis.queries import is_index_of
 from ..context import PassContext
 
 MOST_STATEMENTS = 48
 """The most statements of a body that is short enough to be repeated."""
-MOST_BYTES = 16
-"""The most bytes of a vector that neighbouring threads load together."""
 
 
 def overlap_loads(kernel: Kernel, context: PassContext) -> bool:
     """Mark the loops of GPUs whose iterations may overlap."""
-    if context.capabilities.blocks_as_loops or context.capabilities.blocks_in_lockstep:
+    if not context.capabilities.has_warps:
         return False
     for task in kernel.tasks:
         task.overlaps = _overlaps(task)
@@ -71,9 +68,3 @@ def _may_overlap(load: GlobalLoad, stored: set[Array | None], task: Task) -> boo
     assert isinstance(base, GlobalPtr) and task.loop is not None
     own = [index.axis for index in base.indices if is_index_of(index, task.loop)]
     return array not in stored or own == list(range(len(task.loop.starts))) == list(range(array.ndim))
-
-
-def is_field_in_order(array: Array) -> bool:
-    """Return whether an array is a field of numbers or short vectors: neighbours of a row are so in memory."""
-    is_short = isinstance(array.element, Tensor) and array.element.size_bytes <= MOST_BYTES
-    return is_plain_field(array) or (is_short and is_alone(array))

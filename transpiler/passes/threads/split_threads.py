@@ -45,7 +45,7 @@ from ...ir.types import i32, u1
 from ..analysis.queries import ends_iteration, is_index_of
 from ..analysis.uniformity import Uniformity
 from ..context import PassContext
-from .carry_across_barriers import carry_across_barriers
+from .parts.carry_across_barriers import carry_across_barriers
 
 Waiting = tuple[str, ...]
 """The scopes at whose barriers a body is split."""

@@ -35,11 +35,11 @@ from ...ir.tasks import Kernel, Task
 from ...ir.threads import Barrier, ThreadIndex
 from ...ir.types import i32
 from ..analysis.aliasing import written_objects
+from ..analysis.loops.synchronizable import may_synchronize
 from ..analysis.queries import is_index_of, names_of, summands
 from ..context import PassContext
 from ..rewrite import Rewriter
-from .block_tiles import may_synchronize
-from .tiled_loops import fits_tiles, limits, may_have_tiles, new_shared, run_in_tiles, within_limits
+from .parts.tiled_loops import fits_tiles, limits, may_have_tiles, new_shared, run_in_tiles, within_limits
 
 BLOCK = 256
 """Threads of a block, unless the program says: a tile of 8 x 32 has few neighbours."""
@@ -53,7 +53,7 @@ def block_local(kernel: Kernel, context: PassContext) -> bool:
     """Stage the arrays that `ti.block_local` names."""
     changed = False
     capabilities, options = context.capabilities, context.options
-    has_blocks = not capabilities.blocks_as_loops and not capabilities.blocks_in_lockstep
+    has_blocks = capabilities.has_shared_memory
     for task in kernel.tasks:
         loop = task.loop
         if loop is None or not loop.block_local:

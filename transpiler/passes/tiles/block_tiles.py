@@ -33,12 +33,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ...ir.builder import Builder
-from ...ir.functions import calls, reachable
-from ...ir.nodes import Block, Effect, Remark, Statement, blocks, count_uses, operands, walk
+from ...ir.functions import calls
+from ...ir.nodes import Block, Remark, Statement, blocks, count_uses, operands, walk
 from ...ir.origins import block_size
 from ...ir.statements import (
     ALL,
-    RECORDS,
     Array,
     ArrayShape,
     AtomicOp,
@@ -50,23 +49,22 @@ from ...ir.statements import (
     If,
     LoopIndex,
     MatrixPtr,
-    Rand,
     RangeFor,
-    Return,
     StructPtr,
     base_pointer,
 )
-from ...ir.tasks import Kernel, Task, TaskKind
+from ...ir.tasks import Kernel, Task
 from ...ir.textures import TEXEL_READS
-from ...ir.threads import Barrier, ThreadFor, ThreadIndex, constant_iterations, depends_on_block, has_full_blocks
+from ...ir.threads import Barrier, ThreadFor, ThreadIndex, constant_iterations, has_full_blocks
 from ...ir.types import Scalar, Tensor, Type, i32
 from ...options import MAX_ITERATIONS, Capabilities, CompileOptions
 from ..analysis.aliasing import member_path, underlying_object, written_objects
-from ..analysis.queries import ends_iteration, ends_loop, is_index_of
-from ..analysis.reducible import is_invariant
+from ..analysis.loops.reducible import is_invariant
+from ..analysis.loops.synchronizable import may_synchronize
+from ..analysis.queries import ends_loop, is_index_of
 from ..context import PassContext
 from ..rewrite import Rewriter
-from .tiled_loops import new_shared
+from .parts.tiled_loops import new_shared
 
 FEWEST_TILES = 4
 """Tiles of a loop that is worth them, if its trip count is known."""
@@ -101,7 +99,7 @@ class Place(NamedTuple):
 def block_tiles(kernel: Kernel, context: PassContext) -> bool:
     """Stage what all threads of a block read in the same order, where a block has shared memory."""
     capabilities, options = context.capabilities, context.options
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or not options.make_block_local:
+    if not capabilities.has_shared_memory or not options.make_block_local:
         return False
     changed = False
     for task in kernel.tasks:
@@ -131,22 +129,6 @@ def _enlarge(task: Task, context: PassContext) -> None:
         needs_unrolling = context.capabilities.leaves_known_counts and any(map(_has_branch, loops))
         if not places or _size(task, places) > MOST_BYTES or needs_unrolling:
             task.block_dim = default
-
-
-def may_synchronize(task: Task, *, reduces: bool = False) -> bool:
-    """Return whether all threads of a block that have an iteration run all top-level statements of the task.
-
-    reduces: its iterations may add to reductions, if they wait for threads of their subgroup alone.
-    """
-    if task.kind is not TaskKind.RANGE_FOR or (task.reductions and not reduces) or task.block_sums:
-        return False
-    excluded = (*RECORDS, Rand)
-    statements = list(reachable(task.body))
-    if any(isinstance(s, excluded) or depends_on_block(s) or s.EFFECT & Effect.FENCE for s in statements):
-        return False
-    if any(isinstance(statement, Return) for statement in walk(task.body)):
-        return False
-    return not any(ends_iteration(statement) for statement in task.body.statements)
 
 
 # --- what is staged ---------------------------------------------------------------------------------------------------

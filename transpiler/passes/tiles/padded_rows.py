@@ -24,8 +24,8 @@ from ...ir.types import Scalar
 from ...lazy_dataclasses import dataclass
 from ..analysis.queries import computed_from, count_along, is_index_of, trip_count
 from ..context import PassContext
-from .bank_conflicts import cycles
-from .thread_values import ThreadValues
+from .parts.bank_conflicts import MOST_BYTES, cycles
+from .parts.thread_values import ThreadValues
 
 PADDINGS = (0, 1, 2, 4, 8)
 """The numbers of elements that are tried as padding of a row."""
@@ -33,8 +33,6 @@ WORTH = 0.8
 """The most cycles that a padding may take, as a part of those without."""
 ALIGNED_BYTES, FOR_ALIGNMENT = 16, 1.1
 """What compilers load at once, and how many times the fewest cycles rows may take that begin at its multiples."""
-MOST_BYTES = 48 * 1024
-"""The shared memory of a block [bytes] in which CUDA has arrays of constant size."""
 ITERATIONS = 16
 """The iterations that are counted for a serial loop whose length is known at run time only."""
 
@@ -42,7 +40,7 @@ ITERATIONS = 16
 def padded_rows(kernel: Kernel, context: PassContext) -> bool:
     """Choose `Array.padding` for the shared arrays of GPUs."""
     capabilities = context.capabilities
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep:
+    if not capabilities.has_shared_memory:
         return False
     candidates = {array for array in kernel.shared if _is_suitable(array)}
     changed = False

@@ -51,8 +51,8 @@ from ...options import Capabilities, CompileOptions
 from ..analysis.queries import count_along, is_index_of, names_of, trip_count
 from ..context import PassContext
 from ..rewrite import Rewriter
-from ..tasks.copies import copy_of_block, put_in_place, split
-from .register_plan import (
+from ..tasks.parts.copies import copy_of_block, put_in_place, split
+from .parts.register_plan import (
     ACROSS,
     FEWEST,
     LARGE,
@@ -66,13 +66,13 @@ from .register_plan import (
     large_shape,
     plan_of,
 )
-from .tiled_loops import add_axis, new_shared
+from .parts.tiled_loops import add_axis, new_shared
 
 
 def register_tiles(kernel: Kernel, context: PassContext) -> bool:
     """Give such loops of GPUs tiles."""
     capabilities, options = context.capabilities, context.options
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep or capabilities.max_block_dim < LARGE.threads:
+    if not capabilities.has_shared_memory or capabilities.max_block_dim < LARGE.threads:
         return False
     if options.block_dim != CompileOptions().block_dim or not options.make_block_local:
         return False

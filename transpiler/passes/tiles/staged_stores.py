@@ -57,12 +57,12 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task
 from ...ir.threads import Barrier, ThreadIndex, has_full_blocks
 from ...ir.types import Scalar, Struct, Tensor, Type, count_scalars, i32, i64, member_offset, scalars_of, u32
+from ..analysis.loops.synchronizable import may_synchronize
 from ..analysis.queries import are_indices_of, count_along, names_of, trip_count
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
-from .block_tiles import may_synchronize
-from .padded_rows import MOST_BYTES
-from .tiled_loops import is_in_order, new_shared
+from .parts.bank_conflicts import MOST_BYTES
+from .parts.tiled_loops import is_in_order, new_shared
 
 FEWEST, MOST = 24, 256
 """The fewest and the most bytes of an element that is worth it. Larger elements take so much shared memory that fewer
@@ -79,7 +79,7 @@ MOST_WORDS = 1 << 31
 def staged_stores(kernel: Kernel, context: PassContext) -> bool:
     """Stage what loops of GPUs store to arrays of such elements."""
     capabilities = context.capabilities
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep:
+    if not capabilities.has_shared_memory:
         return False
     changed = False
     for task in kernel.tasks:

@@ -24,11 +24,11 @@ from ...ir.statements import RECORDS, GlobalPtr, If, LoopIndex, RangeFor, repeat
 from ...ir.tasks import AtLeast, AtMost, Kernel, Length, Task
 from ...ir.types import i32
 from ...options import MAX_ITERATIONS, CompileOptions
+from ..analysis.loops.reducible import is_invariant
 from ..analysis.queries import count_along, is_index_of, names_of, summands, trip_count
-from ..analysis.reducible import is_invariant
 from ..context import PassContext
-from ..tasks.copies import put_in_place, split
-from .tiled_loops import (
+from ..tasks.parts.copies import put_in_place, split
+from .parts.tiled_loops import (
     fits_tiles,
     limits,
     may_have_tiles,
@@ -49,7 +49,7 @@ THIN = LONG // 2
 def transposed_tiles(kernel: Kernel, context: PassContext) -> bool:
     """Give such loops of GPUs tiles in place of rows."""
     capabilities, options = context.capabilities, context.options
-    if capabilities.blocks_as_loops or capabilities.blocks_in_lockstep:
+    if not capabilities.has_shared_memory:
         return False
     changed = False
     for task in list(kernel.tasks):

@@ -21,8 +21,8 @@ from ...ir.statements import ArgLoad, ArrayShape, LoopIndex, Parameter
 from ...ir.tasks import Kernel, SingleIteration, Task
 from ...ir.verify import POINTERS
 from ..analysis.call_effects import call_effects
+from ..analysis.loops.reducible import is_invariant
 from ..analysis.queries import is_index_of
-from ..analysis.reducible import is_invariant
 from ..context import PassContext
 
 NAME = "iteration"

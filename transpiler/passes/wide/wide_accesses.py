@@ -58,13 +58,13 @@ from ..cleanup.dead_code import dead_code
 from ..cleanup.fold import fold
 from ..cleanup.simplify import simplify
 from ..context import PassContext
-from ..tasks.copies import copy_of_block
-from .columns import join_branches, unrolled_columns
-from .inside_rows import inside_rows
-from .whole_rows import length_less, plan_of_whole_rows
-from .wide_body import WideBody, last_index
-from .wide_cells import bits_of, plan_of_cells
-from .widenable import COUNTS, WIDTH, Plan, comparisons, is_usual, plan_of
+from ..tasks.parts.copies import copy_of_block
+from .parts.columns import join_branches, unrolled_columns
+from .parts.inside_rows import inside_rows
+from .parts.whole_rows import length_less, plan_of_whole_rows
+from .parts.wide_body import WideBody, last_index
+from .parts.wide_cells import bits_of, plan_of_cells
+from .parts.widenable import COUNTS, WIDTH, Plan, comparisons, is_usual, plan_of
 
 BLOCK = 256
 """The threads of a block of a loop that only stores."""
@@ -76,7 +76,7 @@ STATEMENTS = (Alloca, Continue, GlobalStore, If, LocalStore, RangeFor)
 
 def wide_accesses(kernel: Kernel, context: PassContext) -> bool:
     """Widen the loops of GPUs that only move and combine numbers."""
-    if context.capabilities.blocks_as_loops or context.capabilities.blocks_in_lockstep:
+    if not context.capabilities.has_warps:
         return False
     changed = False
     stored = _vectors_in_memory(kernel)

@@ -1,0 +1,131 @@
+"""Pass `register_arrays`: loops that alone index a local array are unrolled on GPUs; results are the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+
+pytestmark = pytest.mark.targets("vulkan", "cuda")  # elsewhere the pass returns at once
+
+N = 70
+
+
+@ti.kernel
+def mix(x: ti.types.ndarray(ti.u32, 1), y: ti.types.ndarray(ti.u32, 1)):
+    for i in x:
+        w = ti.Vector([ti.u32(0)] * 24)
+        for t in range(8):
+            w[t] = x[i] + t
+        for t in range(8, 24):
+            w[t] = w[t - 8] * 3 + (w[t - 1] >> 2)
+        total = ti.u32(0)
+        for t in range(24):
+            total = (total << 1) ^ w[23 - t]
+        y[i] = total
+
+
+def expected(x: np.ndarray) -> np.ndarray:
+    w = [x + np.uint32(t) for t in range(8)]
+    for t in range(8, 24):
+        w.append(w[t - 8] * np.uint32(3) + (w[t - 1] >> np.uint32(2)))
+    total = np.zeros_like(x)
+    for t in range(24):
+        total = (total << np.uint32(1)) ^ w[23 - t]
+    return total
+
+
+def test_values(target: str) -> None:
+    x = np.random.default_rng(0).integers(0, 1 << 32, N, dtype=np.uint32)
+    y = np.zeros_like(x)
+    mix(x, y)
+    assert np.array_equal(y, expected(x))
+
+
+def test_sources() -> None:
+    x = np.zeros(4, np.uint32)
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    assert mix.source(x, x, arch=ti.cuda).count("#pragma unroll\n") == 3
+    assert "unroll" not in mix.source(x, x, arch=ti.vulkan) and "unroll" not in mix.source(x, x, arch=ti.cpu)
+    ti.init(arch=ti.vulkan, log_level=ti.ERROR)
+    device = ti.Session.current().device
+    device.capabilities = replace(device.capabilities, leaves_arrays_in_memory=True)
+    assert mix.source(x, x).count("[[unroll]] for") == 3
+    y = np.zeros(4, np.uint32)
+    mix(x, y)
+    assert np.array_equal(y, expected(x))
+
+
+def test_what_stays(target: str) -> None:
+    """Arrays that something else indexes, long loops, loops that are left, and short arrays."""
+
+    @ti.kernel
+    def sort(x: ti.types.ndarray(ti.i32, 1), y: ti.types.ndarray(ti.i32, 1), n: ti.i32):
+        for i in y:
+            found = ti.Vector([0] * 16)
+            for t in range(16):
+                found[x[(i + t) % x.shape[0]] % 16] += 1
+            y[i] = found[i % 16]
+
+    @ti.kernel
+    def given(x: ti.types.ndarray(ti.i32, 1), y: ti.types.ndarray(ti.i32, 1), n: ti.i32):
+        for i in y:
+            found = ti.Vector([0] * 16)
+            for t in range(n):
+                found[t] = x[t] + i
+            y[i] = found[3]
+
+    @ti.kernel
+    def leaves(x: ti.types.ndarray(ti.i32, 1), y: ti.types.ndarray(ti.i32, 1), n: ti.i32):
+        for i in y:
+            found = ti.Vector([0] * 16)
+            for t in range(16):
+                if x[t] > n:
+                    break
+                found[t] = i
+            y[i] = found[5]
+
+    x, y = np.arange(16, dtype=np.int32), np.zeros(20, np.int32)
+    sort(x, y, 4)
+    assert (y == 1).all()
+    given(x, y, 5)
+    assert np.array_equal(y, 3 + np.arange(20))
+    leaves(x, y, 4)
+    assert (y == 0).all()
+    for kernel in (sort, given, leaves):
+        assert "#pragma unroll\n" not in kernel.source(x, y, 4, arch=ti.cuda)
+
+
+@ti.kernel
+def ring(x: ti.types.ndarray(ti.u32, 1), y: ti.types.ndarray(ti.u32, 1)):
+    for i in x:
+        w = ti.Vector([ti.u32(0)] * 16)
+        for t in ti.static(range(14)):
+            w[t] = x[i] * (t + 1)
+        w[15] = x[i] >> 7
+        total = ti.u32(1)
+        for t in range(40):
+            at = w[t & 15]
+            if t >= 16:
+                at = w[(t - 15) % 16] + (w[(t + 14) & 15] >> 3) + w[t & 15]
+                w[t & 15] = at
+            total = total * 5 + at
+        y[i] = total
+
+
+def test_a_buffer_that_is_used_again(target: str) -> None:
+    x = np.random.default_rng(1).integers(0, 1 << 32, N, dtype=np.uint32)
+    y = np.zeros_like(x)
+    ring(x, y)
+    w = [x * np.uint32(t + 1) for t in range(14)] + [np.zeros_like(x), x >> np.uint32(7)]
+    total = np.ones_like(x)
+    for t in range(40):
+        if t >= 16:
+            w[t % 16] = w[(t - 15) % 16] + (w[(t + 14) % 16] >> np.uint32(3)) + w[t % 16]
+        total = total * np.uint32(5) + w[t % 16]
+    assert np.array_equal(y, total)
+    source = ring.source(x, y, arch=ti.cuda)
+    assert source.count("#pragma unroll\n") == 2 and "for (int t = 0; t < 40; t++)" in source

@@ -1,0 +1,57 @@
+"""Unrolls static loops in the IR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ....ir.nodes import Block, Statement, blocks, clone, replace_uses, walk, walk_blocks
+from ....ir.statements import Break, Const, Continue, LoopIndex, RangeFor
+from ....ir.types import i32
+from ...analysis.queries import is_index_of
+
+MAX_ITERATIONS = 16
+"""The most iterations of a loop that is unrolled: each gets an accumulator."""
+
+
+def unroll_where(block: Block, is_wanted: Callable[[RangeFor, list[int]], bool]) -> bool:
+    """Unroll short static loops in a block and the blocks in it. is_wanted: asked with the values of the index."""
+    if not [statement for statement in block.statements if statement.BLOCKS]:
+        return False  # most
+    changed = False
+    result: list[Statement] = []
+    for statement in block.statements:
+        for inner in blocks(statement) if statement.BLOCKS else ():
+            changed |= unroll_where(inner, is_wanted)
+        if isinstance(statement, RangeFor) and (values := _values_of(statement)) and is_wanted(statement, values):
+            for value in values:
+                result += iteration_of(statement, value)
+            changed = True
+        else:
+            result.append(statement)
+    block.statements = result
+    return changed
+
+
+def _values_of(loop: RangeFor) -> list[int]:
+    """Return the values of the index of a short static loop that runs to its end, none for others."""
+    bounds = (*loop.starts, *loop.ends, *loop.steps)
+    if not loop.unroll or len(bounds) != 3 or any(isinstance(s, (Break, Continue)) for s in walk(loop.body)):
+        return []
+    values = range(*(int(bound.value) for bound in bounds if isinstance(bound, Const)))
+    return list(values) if len(values) <= MAX_ITERATIONS else []
+
+
+def iteration_of(loop: RangeFor, value: int) -> list[Statement]:
+    """Return a copy of the body for one value of the index."""
+    number = Const(value, type=i32, location=loop.location)
+    mapping: dict[Statement, Statement] = {}
+    copies = [clone(statement, mapping) for statement in loop.body.statements]
+    indices: dict[Statement, Statement] = {copied: number for copied in mapping.values() if is_index_of(copied, loop)}
+    for copied in mapping.values():  # indices of loops inside refer to their copies
+        if isinstance(copied, LoopIndex) and isinstance(own := mapping.get(copied.loop), RangeFor):
+            copied.loop = own
+    body = Block(copies)
+    for inner in walk_blocks(body):
+        inner.statements = [statement for statement in inner.statements if statement not in indices]
+    replace_uses(body, indices)
+    return [number, *body.statements]

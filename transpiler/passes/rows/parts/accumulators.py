@@ -1,0 +1,96 @@
+"""Variables that a serial loop only adds to, or takes the least or greatest of, so that threads may share the loop.
+
+In `shared_rows` and `shared_columns` each of these threads has some of the iterations, and a variable of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ....ir.builder import Builder
+from ....ir.functions import Call, Reference
+from ....ir.nodes import Block, Effect, Statement, operands, walk
+from ....ir.statements import (
+    Alloca,
+    Break,
+    Const,
+    Continue,
+    GlobalStore,
+    If,
+    LocalLoad,
+    LocalStore,
+    Operation,
+    RangeFor,
+    base_pointer,
+)
+from ....ir.types import Scalar
+
+JOINED = {"add": "add", "sub": "add", "min": "min", "max": "max"}
+"""Operations of accumulators, and what joins those of the threads."""
+
+
+def accumulators(
+    row: RangeFor, fast_math: bool, known: Collection[Statement] = frozenset()
+) -> dict[Alloca, str] | None:
+    """Return the variables that a loop only adds to or takes the least or greatest of; None if it does anything else
+    than that and storing elements. known: stores and changes of other kinds that threads may share."""
+    inside = {s for s in walk(row.body) if isinstance(s, Alloca)}
+    found: dict[Alloca, str] = {}
+    own_loads: set[Statement] = set()
+    for statement in walk(row.body):
+        if isinstance(statement, LocalStore):
+            variable = statement.pointer
+            if base_pointer(variable) in inside or statement in known or isinstance(base_pointer(variable), Reference):
+                continue  # what a thread adds to a reduction is joined with that of all others in any case
+            op = _joining(statement, fast_math)
+            if not isinstance(variable, Alloca) or op is None or found.setdefault(variable, op) != op:
+                return None
+            own_loads.add(statement.value.operands[0])  # type: ignore[attr-defined]
+        elif (
+            isinstance(statement, (Break, Continue))
+            or (isinstance(statement, Call) and statement.EFFECT)
+            or (
+                statement.EFFECT & (Effect.WRITE | Effect.FENCE)
+                and not isinstance(statement, (Alloca, GlobalStore))
+                and statement not in known
+            )
+        ):
+            return None
+    loads = [s for s in walk(row.body) if isinstance(s, LocalLoad)]
+    is_read = any(base_pointer(load.pointer) in found for load in loads if load not in own_loads)
+    uses = [operand for s in walk(row.body) for operand in operands(s) if operand in own_loads]
+    is_sum = own_loads <= set(loads)  # not of what a variable was before the loop: `s = s0 + a[k]` keeps the last
+    return found if is_sum and not is_read and len(uses) == len(own_loads) else None
+
+
+def _joining(store: LocalStore, fast_math: bool) -> str | None:
+    """Return the operation that joins the values of a variable, None if a store is no accumulation."""
+    value = store.value
+    if not isinstance(value, Operation) or value.op not in JOINED or not isinstance(value.type, Scalar):
+        return None
+    if value.type.bits not in (32, 64) or (value.type.is_float and value.op in ("add", "sub") and not fast_math):
+        return None
+    first = value.operands[0]
+    return JOINED[value.op] if isinstance(first, LocalLoad) and first.pointer is store.pointer else None
+
+
+def start_with_zeros(builder: Builder, before: list[Statement], joined: dict[Alloca, str], lane: Statement) -> None:
+    """Let sums that start with another number start with it in the first of the threads only."""
+    for variable, op in joined.items():
+        if op == "add" and not _starts_with_zero(before, variable):
+            assert isinstance(variable.type, Scalar)
+            first = builder.add(If(builder.op("gt", lane, builder.const(0))))
+            with builder.into(first.then):
+                builder.add(LocalStore(variable, builder.const(0, variable.type)))
+
+
+def _starts_with_zero(before: list[Statement], variable: Alloca) -> bool:
+    """Return whether the last value of a variable before a loop is 0."""
+    if variable not in before:
+        return False
+    stores = [
+        s for first in before for s in walk(Block([first])) if isinstance(s, LocalStore) and s.pointer is variable
+    ]
+    if not stores:
+        return True
+    return stores[-1] in before and isinstance(stores[-1].value, Const) and stores[-1].value.value == 0

@@ -1,0 +1,139 @@
+"""How many threads should share a loop over a row (for `shared_rows`): a query.
+
+Where threads with a row each would read neighbours already, as of a column, each has its row alone.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from ....ir.elements.own_memory import is_alone
+from ....ir.nodes import Statement, operands, walk
+from ....ir.statements import ArrayShape, Const, GlobalLoad, GlobalPtr, GlobalStore, Operation, RangeFor, base_pointer
+from ....ir.types import Scalar
+from ....options import MAX_ITERATIONS
+from ...analysis.loops.stretches import Stretch, is_in_stretch, stretch_of
+from ...analysis.queries import axes_in, base_array, is_field_in_order, is_index_of, summands
+
+LANES = 4
+"""The threads of a sparse row: rows of finite differences have 5 to 27 entries, and two threads are as fast as
+four."""
+LANES_OF_UNKNOWN, MOST_LANES = 8, 32
+"""The threads of a row of an array whose length is not known, and the most threads of any row."""
+FEWEST = 4
+"""The fewest elements of a thread that make it worth sharing a row."""
+
+
+def lanes_of(row: RangeFor, loop: RangeFor, outer: RangeFor | None, most: int) -> int:
+    """Return how many threads should share a row, 0 if a thread should have it alone.
+
+    outer: a serial loop around it.
+    """
+    pointers = [base_pointer(s.pointer) for s in walk(row.body) if isinstance(s, (GlobalLoad, GlobalStore))]
+    elements = [pointer for pointer in pointers if isinstance(pointer, GlobalPtr)]
+    if all(_is_read(bound, loop) for bound in (*row.starts, *row.ends)):
+        is_own = any(len(p.indices) == 1 and is_index_of(p.indices[0], row) for p in elements)
+        lanes = LANES if is_own and not any(_is_in_column_of(pointer, row, loop) for pointer in elements) else 0
+    elif (stretch := stretch_of(row, loop)) is not None:
+        is_own = any(p.indices and is_index_of(p.indices[-1], row) and _is_in_order(p) for p in elements)
+        is_shared = is_own and not any(_is_in_column_of(pointer, row, loop) for pointer in elements)
+        lanes = _lanes_of_rows(stretch.length, most) if is_shared else 0
+    elif any(_is_in_row_of(pointer, row, loop, outer) for pointer in elements) and not any(
+        _is_in_column_of(pointer, row, loop) for pointer in elements
+    ):
+        stretch = stretch_in(row, outer)
+        lanes = _lanes_of_length(row, most) if stretch is None else _lanes_of_rows(stretch.length, most)
+    else:
+        lanes = 0
+    return lanes if _most_rows(loop) * lanes <= MAX_ITERATIONS else 0
+
+
+def _is_in_row_of(pointer: GlobalPtr, row: RangeFor, loop: RangeFor, outer: RangeFor | None) -> bool:
+    """Return whether an element is in a row of its own of each iteration: neighbours are those of the next `row`.
+
+    It may also be in one of several such rows, between bounds of `outer` that are read.
+    """
+    if not _is_in_order(pointer):
+        return False
+    before, last = pointer.indices[:-1], pointer.indices[-1:]
+    own = [loop] if outer is None or not all(_is_read(b, loop) for b in (*outer.starts, *outer.ends)) else [loop, outer]
+    is_own = any(_is_made_of(index, around) for index in before for around in own)
+    is_row = is_own and any(_counts(index, row, loop) for index in last)
+    return is_row or is_in_stretch(pointer, row, loop)
+
+
+def _counts(index: Statement, row: RangeFor, loop: RangeFor) -> bool:
+    """Return whether an index is that of a row, or is more than that by what all iterations add."""
+    parts = [(sign, value) for sign, value in summands(index) if axes_in(value, row)]
+    is_next = len(parts) == 1 and parts[0][0] > 0 and is_index_of(parts[0][1], row)
+    return is_next and not _is_made_of(index, loop)
+
+
+def stretch_in(row: RangeFor, outer: RangeFor | None) -> Stretch | None:
+    """Return the bounds of a row that is a part of a longer one, `for k in range(g * 64, (g + 1) * 64)`, in a loop."""
+    return None if outer is None or len(outer.starts) > 1 else stretch_of(row, outer)
+
+
+def _is_in_order(pointer: GlobalPtr) -> bool:
+    """Return whether elements are in memory in the order of their last index; numbers may be short."""
+    array = pointer.array
+    is_field = is_field_in_order(array) or (is_alone(array) and isinstance(array.element, Scalar))
+    return array.shape is None or is_field
+
+
+def _is_in_column_of(pointer: GlobalPtr, row: RangeFor, loop: RangeFor) -> bool:
+    """Return whether an element is one of a column, `b[k, j]`: neighbours are those of the next iterations.
+
+    So are those of rows whose numbers are read, `w[rows[k], j]`. A sparse matrix, 100,000 rows of 16 entries, times one
+    of 64 columns took an H200 .195 ms with four threads for each of these sums, and .068 with one.
+    """
+    is_next = any(_is_made_of(index, loop) for index in pointer.indices[-1:]) and not is_in_stretch(pointer, row, loop)
+    if not is_next or any(_is_made_of(index, row) for index in pointer.indices):
+        return is_next
+    stored = {base_array(s.pointer) for s in walk(row.body) if isinstance(s, GlobalStore)}
+    return pointer.array not in stored and any(_depends(index, row) for index in pointer.indices)
+
+
+def _lanes_of_length(row: RangeFor, most: int) -> int:
+    """Return the threads of a row of an array, each of which has four elements if the length is known; 0 for none."""
+    start, end = row.starts[0], row.ends[0]
+    if not isinstance(start, Const) or int(start.value) < 0:
+        return 0
+    if not isinstance(end, Const):
+        return min(most, LANES_OF_UNKNOWN) if isinstance(end, ArrayShape) else 0
+    return _lanes_of_rows(int(end.value) - int(start.value), most)
+
+
+def _lanes_of_rows(length: int | None, most: int) -> int:
+    if length is None:
+        return min(most, LANES_OF_UNKNOWN)
+    lanes = most
+    while lanes >= LANES and lanes * FEWEST > length:
+        lanes //= 2
+    return lanes if lanes >= LANES else 0
+
+
+def _most_rows(loop: RangeFor) -> int:
+    """Return the number of iterations of a parallel loop with constant bounds, 0 for others."""
+    bounds = [bound.value for bound in (*loop.starts, *loop.ends) if isinstance(bound, Const)]
+    axes = len(loop.starts)
+    if len(bounds) < 2 * axes:
+        return 0
+    return prod(max(0, int(end) - int(start)) for start, end in zip(bounds[:axes], bounds[axes:], strict=True))
+
+
+def _is_read(bound: Statement, loop: RangeFor) -> bool:
+    """Return whether a bound is read from memory at a place that depends on the parallel loop."""
+    if isinstance(bound, GlobalLoad):
+        base = base_pointer(bound.pointer)
+        return isinstance(base, GlobalPtr) and any(_depends(index, loop) for index in base.indices)
+    return isinstance(bound, Operation) and any(_is_read(operand, loop) for operand in bound.operands)
+
+
+def _is_made_of(value: Statement, loop: RangeFor) -> bool:
+    """Return whether indices of a loop are in a value, without what it loads."""
+    return bool(axes_in(value, loop))
+
+
+def _depends(value: Statement, loop: RangeFor) -> bool:
+    return is_index_of(value, loop) or any(_depends(operand, loop) for operand in operands(value))

@@ -1,1 +1,0 @@
-"""Passes that depend on the target."""

@@ -1,0 +1,436 @@
+"""Which loops `register_tiles` gives tiles, and what it needs to know of them.
+
+In: a task. Out: a `Plan`, or None if the task stays as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from math import copysign
+
+from ....ir.nodes import Block, Statement, blocks, operands, walk
+from ....ir.statements import (
+    Alloca,
+    ArgLoad,
+    Array,
+    ArrayShape,
+    Cast,
+    Const,
+    GlobalLoad,
+    GlobalPtr,
+    LocalLoad,
+    LocalStore,
+    LoopIndex,
+    Operation,
+    RangeFor,
+    is_const,
+    repeats,
+)
+from ....ir.tasks import Condition, Length, Task
+from ....ir.types import Scalar, i32
+from ....lazy_dataclasses import dataclass
+from ....options import Capabilities
+from ...analysis.aliasing import written_objects
+from ...analysis.loops.reducible import is_invariant
+from ...analysis.loops.synchronizable import may_synchronize
+from ...analysis.queries import count_along, given_end, is_given, is_index_of, long_enough, trip_count
+
+ACROSS = 16
+"""Threads of a block with the same rows."""
+TOGETHER = 4
+"""Neighbouring columns of a thread, which it reads by one access. Those of the next threads are behind them, so that
+the threads of a subgroup use all banks: 3.31 ms in place of 3.65 for 4096 x 4096 numbers, 8 x 8 a thread."""
+FEWEST = 300 * 300
+"""Iterations that are worth it, if their number is known: 256 x 256 take an H200 13.7 us by tiles and 13.5 us with a
+thread each, 511 x 511 25 and 55 us."""
+THIN, SHORT = 32, 32
+"""Iterations of each axis, and of the serial loop, that are too few. Tiles of loops that are not thin have no more
+iterations than the loops."""
+MOST_STAGED = 4
+"""Loads of the serial loop that go through shared memory."""
+
+
+@dataclass(eq=False, slots=True)
+class Shape:
+    """What a block computes: rows and columns of a thread, and iterations of the serial loop that a tile is for.
+
+    double_buffered: whether a block has two tiles of each array, if all tiles are whole.
+    """
+
+    rows: int
+    columns: int
+    depth: int
+    double_buffered: bool = False
+
+    @property
+    def extent(self) -> int:
+        """Rows, and columns, of a block."""
+        return ACROSS * self.columns
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.extent // self.rows * ACROSS
+
+    @property
+    def loads(self) -> int:
+        """Elements of a tile that each thread loads."""
+        return self.extent * self.depth // self.threads
+
+
+SMALL, LARGE = Shape(4, 4, 16), Shape(8, 8, 16)
+FOR_LARGE_THREADS = Shape(8, 4, 16)
+"""In place of SMALL: ndarrays of 1536 x 1536, 1000 x 1000 and 384 x 384 numbers take an H100 .219, .0687 and .0189 ms
+on CUDA, and with 4 x 4 a thread .267, .0756 and .0195; on Vulkan .269, .0929 and .0301, and with 4 x 4
+.279, .0833 and .0235."""
+LARGE_BUFFERED = Shape(8, 8, 16, double_buffered=True)
+"""In place of LARGE on CUDA: 4096 x 4096 numbers in fields take an H200 2.86 ms by two tiles, and 3.08 ms with one;
+in ndarrays 2.95 and 3.02; on Vulkan 3.64 and 3.51. With 8 x 4 or 4 x 4 a thread two tiles gain 2 % at most, or lose
+30."""
+LARGE_OF_ANY_SIZE = Shape(8, 8, 8)
+"""In place of LARGE on CUDA, for lengths that only the launch knows, if a tile is not whole: ndarrays of 4095 x 4095
+numbers take an H200 3.26 ms by this shape, and 3.72 ms with the 16 elements of each array that a thread of LARGE
+loads."""
+MANY = 2048 * 2048
+"""The fewest iterations that are worth blocks of 128 x 128."""
+
+
+@dataclass(eq=False, slots=True)
+class Staged:
+    """A load of the serial loop that reads a tile in shared memory.
+
+    Attributes:
+        load: what is replaced.
+        pointer: what it loads.
+        own: the axis of the parallel loop on which it depends.
+        place, along: which of the indices is that of this axis, and of the serial loop.
+    """
+
+    load: GlobalLoad
+    pointer: GlobalPtr
+    own: int
+    place: int
+    along: int
+
+    @property
+    def is_transposed(self) -> bool:
+        """Whether neighbours in memory are along the serial loop."""
+        return self.along > self.place
+
+
+@dataclass(eq=False, slots=True)
+class Plan:
+    """How a task runs by tiles.
+
+    Attributes:
+        loop: the parallel loop.
+        serial: the loop inside.
+        before, after: the statements around it.
+        row, column: the axes of the parallel loop that have tiles.
+        ends: those of the parallel loop, of many iterations.
+        shape: what a block computes.
+        axes: on which axes values before and in the serial loop depend.
+        staged: its loads.
+        variables: local variables of an iteration that the serial loop, or what follows it, uses.
+        again: values before the serial loop that are computed where they are used.
+        is_whole: whether a launch has whole tiles along the axes and of the serial loop.
+    """
+
+    loop: RangeFor
+    serial: RangeFor
+    before: list[Statement]
+    after: list[Statement]
+    row: int
+    column: int
+    ends: list[Statement]
+    shape: Shape = SMALL
+    axes: dict[Statement, set[int]] = field(default_factory=dict)
+    staged: list[Staged] = field(default_factory=list)
+    variables: list[Alloca] = field(default_factory=list)
+    again: list[Statement] = field(default_factory=list)
+    is_whole: bool = False
+
+    def bytes_of(self, shape: Shape) -> int:
+        """Return how much shared memory a block has."""
+        numbers = sum(staged.load.type.size_bytes for staged in self.staged if isinstance(staged.load.type, Scalar))
+        return numbers * shape.depth * shape.extent * (2 if shape.double_buffered else 1)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether a thread needs many registers for an element."""
+        values = [*self.variables, *(staged.load for staged in self.staged)]
+        return len(values) > 3 or any(isinstance(v.type, Scalar) and v.type.bits > 32 for v in values)
+
+    @property
+    def has_whole_tiles(self) -> bool:
+        """Whether the number of iterations of the serial loop is certainly a multiple of those of a tile."""
+        length = count_along(self.serial, 0)
+        return self.is_whole or (length is not None and length % self.shape.depth == 0)
+
+    @property
+    def is_double_buffered(self) -> bool:
+        """Whether a block has two tiles of each array, one of which it loads while it combines the other."""
+        return (
+            self.shape.double_buffered
+            and self.has_whole_tiles
+            and all(map(self.is_whole_along, (self.row, self.column)))
+        )
+
+    def is_whole_along(self, axis: int) -> bool:
+        """Whether the tiles are whole along an axis of the parallel loop."""
+        length = count_along(self.loop, axis)
+        return self.is_whole or (length is not None and length % self.shape.extent == 0)
+
+    def may_be_whole(self, shape: Shape) -> bool:
+        """Whether all tiles of a shape are whole, and two or more follow each other, for some lengths of a launch."""
+        extents = {self.row: shape.extent, self.column: shape.extent}
+        known = [(count_along(self.loop, axis), extent) for axis, extent in extents.items()]
+        inner = count_along(self.serial, 0)
+        if inner is None:
+            is_inner = self.serial_end is not None and self.first % shape.depth == 0 and 2 * shape.depth <= SHORT
+        else:
+            is_inner = inner % shape.depth == 0 and inner >= 2 * shape.depth
+        return is_inner and all(length is None or length % extent == 0 for length, extent in known)
+
+    @property
+    def may_have_zeros(self) -> bool:
+        """Whether iterations more of the serial loop, in which all that is loaded is 0, would change nothing.
+
+        They add or subtract products of two of its loads. A sum that starts with 0 is never -0.0.
+        """
+        loads = {staged.load for staged in self.staged}
+        if any(isinstance(s, GlobalLoad) and s not in loads for s in self.serial.body) or not self.starts_with_zeros:
+            return False
+        return all(_adds_product(s, loads) for s in self.serial.body if isinstance(s, LocalStore))
+
+    @property
+    def is_of_any_size(self) -> bool:
+        """Whether only the launch knows if the loops are long, and the parallel one is not thin."""
+        is_known = all(count_along(self.loop, axis) is not None for axis in (self.row, self.column))
+        return not is_known or self.serial_end is not None
+
+    @property
+    def serial_end(self) -> Length | None:
+        """What has the end of the serial loop if only the launch knows it."""
+        return given_end(self.serial)
+
+    @property
+    def first(self) -> int:
+        """The first index of the serial loop."""
+        start = self.serial.starts[0]
+        assert isinstance(start, Const)
+        return int(start.value)
+
+    @property
+    def is_long(self) -> list[Condition]:
+        """The conditions for a serial loop that is long enough, if only the launch knows its end."""
+        return long_enough(self.serial_end, self.first + SHORT)
+
+    def level(self, statement: Statement) -> int:
+        """Return whether a value is the same for all elements of a thread (0), for those of a row (1), or not (2)."""
+        used = self.axes[statement]
+        return 2 if used & {self.column, UNKNOWN} else int(self.row in used)
+
+    @property
+    def starts_with_zeros(self) -> bool:
+        """Whether nothing is done before the serial loop but to set variables to 0, which they are by themselves."""
+        stores = [s for s in self.before if isinstance(s, LocalStore)]
+        is_zero = all(_is_zero(s.value) and s.pointer in self.variables for s in stores)
+        return is_zero and all(isinstance(s, (*VALUES, Alloca, LocalStore)) for s in self.before)
+
+
+VALUES = (Const, Operation, Cast, LoopIndex, ArgLoad, ArrayShape)
+"""Statements that may be computed again anywhere."""
+MOST_VARIABLE_BYTES = 16
+"""The most bytes of the local variables of an iteration, of which a thread has 16."""
+
+
+def plan_of(task: Task, capabilities: Capabilities) -> Plan | None:
+    """Return how a task runs by tiles, None if it does not."""
+    loop = task.loop
+    if loop is None or len(loop.starts) < 2 or not _is_usual(task, loop):
+        return None
+    loops = [s for s in walk(task.body) if repeats(s)]
+    if len(loops) != 1 or loops[0] not in task.body.statements or not may_synchronize(task):
+        return None
+    serial = loops[0]
+    if not isinstance(serial, RangeFor) or not _is_plain_serial(serial):
+        return None
+    position = task.body.statements.index(serial)
+    before, after = task.body.statements[:position], task.body.statements[position + 1 :]
+    plan = Plan(loop, serial, before, after, len(loop.starts) - 2, len(loop.starts) - 1, list(loop.ends))
+    if not _find_staged(plan) or not _find_variables(plan) or not _are_values_known(plan):
+        return None
+    written = set(written_objects(task.body))
+    arrays = {staged.pointer.array for staged in plan.staged}
+    may_change = any(isinstance(array, Array) and array.may_alias for array in written_objects(Block(plan.before)))
+    if arrays & written or (may_change and any(array.may_alias for array in arrays)):
+        return None
+    plan.shape = _small_shape(capabilities)
+    if (trip_count(loop) or 0) >= MANY:
+        plan.shape = large_shape(plan, capabilities) or plan.shape
+    return plan if plan.bytes_of(plan.shape) <= capabilities.max_shared_bytes else None
+
+
+def _small_shape(capabilities: Capabilities) -> Shape:
+    """Return what a block computes if it is not sure that there are many iterations."""
+    return FOR_LARGE_THREADS if capabilities.has_large_threads else SMALL
+
+
+def large_shape(plan: Plan, capabilities: Capabilities) -> Shape | None:
+    """Return what a block computes of many iterations, None if that is as of others."""
+    shape = LARGE
+    if capabilities.has_large_threads:
+        shape = LARGE_OF_ANY_SIZE if plan.is_of_any_size else LARGE_BUFFERED
+    return None if plan.is_wide or plan.bytes_of(shape) > capabilities.max_shared_bytes else shape
+
+
+def _is_usual(task: Task, loop: RangeFor) -> bool:
+    """Return whether a parallel loop is long, and its iterations are one apart and in the order of its axes."""
+    if (
+        loop.order
+        or loop.cells is not None
+        or loop.block_dim is not None
+        or loop.grid_stride
+        or task.private
+        or task.tile
+    ):
+        return False
+    if not all(is_const(step, 1) for step in loop.steps) or not all(isinstance(s, Const) for s in loop.starts[-2:]):
+        return False
+    if not all(map(is_given, loop.ends)):
+        return False
+    count = trip_count(loop)
+    lengths = [count_along(loop, axis) for axis in (-2, -1)]
+    return (count is None or count >= FEWEST) and all(length is None or length >= THIN for length in lengths)
+
+
+def _is_plain_serial(serial: RangeFor) -> bool:
+    """Return whether a serial loop counts up by one between bounds that all threads know, and only computes."""
+    if serial.unroll or serial.cells is not None or len(serial.starts) != 1 or not is_const(serial.steps[0], 1):
+        return False
+    start, end, length = serial.starts[0], serial.ends[0], count_along(serial, 0)
+    if not isinstance(start, Const) or not is_invariant(end) or start.type != i32 or end.type != i32:
+        return False
+    if int(start.value) < 0 or (length is not None and length < SHORT):
+        return False
+    allowed = (*VALUES, GlobalPtr, GlobalLoad, Alloca, LocalLoad, LocalStore)
+    return all(isinstance(s, allowed) and not blocks(s) for s in serial.body)
+
+
+def _find_staged(plan: Plan) -> bool:
+    """Record what is loaded through shared memory; return whether rows and columns are, and no other element."""
+    plan.axes = axes = _axes_used(plan)
+    for load in plan.serial.body:
+        if not isinstance(load, GlobalLoad):
+            continue
+        used = axes[load.pointer]
+        if UNKNOWN in used:  # elements of a block that are no iterations have no such place
+            return False
+        if not used & {plan.row, plan.column}:
+            continue
+        staged = _staged(load, plan, axes)
+        if staged is None:
+            return False
+        plan.staged.append(staged)
+    return {staged.own for staged in plan.staged} == {plan.row, plan.column} and len(plan.staged) <= MOST_STAGED
+
+
+SERIAL, UNKNOWN = -1, -2
+"""What a value depends on, apart from an axis of the parallel loop: the index of the serial loop, or what is stored."""
+
+
+def _axes_used(plan: Plan) -> dict[Statement, set[int]]:
+    """Return on which axes, and on what else, each value before and in the serial loop depends."""
+    found: dict[Statement, set[int]] = {}
+    for statement in [*plan.before, *plan.serial.body]:
+        used = set().union(*(found.get(operand, {UNKNOWN}) for operand in operands(statement)))
+        if is_index_of(statement, plan.loop):
+            used = {statement.axis}
+        elif is_index_of(statement, plan.serial):
+            used = {SERIAL}
+        elif not isinstance(statement, (*VALUES, GlobalPtr, GlobalLoad)):
+            used = {UNKNOWN}
+        found[statement] = used
+    return found
+
+
+def _staged(load: GlobalLoad, plan: Plan, axes: dict[Statement, set[int]]) -> Staged | None:
+    """Return how a load of the serial loop goes through shared memory, None if it cannot."""
+    pointer = load.pointer
+    if not isinstance(pointer, GlobalPtr) or pointer not in plan.serial.body.statements:
+        return None
+    array, kind = pointer.array, load.type
+    is_plain = not (array.is_shared or array.node or array.clamped or array.place or array.strided or pointer.cell)
+    if not is_plain or not isinstance(kind, Scalar) or kind.bits not in (32, 64):
+        return None
+    own = axes[pointer] & {plan.row, plan.column}
+    places = {axis: [k for k, index in enumerate(pointer.indices) if axis in axes[index]] for axis in (*own, SERIAL)}
+    if len(own) != 1 or UNKNOWN in axes[pointer] or any(len(found) != 1 for found in places.values()):
+        return None
+    (axis,) = own
+    (mine,), (along,) = places[axis], places[SERIAL]
+    others = [index for k, index in enumerate(pointer.indices) if k not in (mine, along)]
+    if (
+        mine == along
+        or not all(map(_is_value, others))
+        or not all(_is_shift(pointer.indices[k], plan) for k in (mine, along))
+    ):
+        return None
+    return Staged(load, pointer, axis, mine, along)
+
+
+def _is_value(index: Statement) -> bool:
+    """Return whether an index may be computed again anywhere."""
+    return isinstance(index, VALUES) and all(map(_is_value, operands(index)))
+
+
+def _is_zero(value: Statement) -> bool:
+    """Return whether a value is 0, and not -0.0."""
+    return is_const(value, 0) and copysign(1, value.value) > 0  # type: ignore[attr-defined]
+
+
+def _adds_product(store: LocalStore, loads: set[GlobalLoad]) -> bool:
+    """Return whether a store adds a product of two loads to a variable, or subtracts it."""
+    value = store.value
+    if not isinstance(value, Operation) or value.op not in ("add", "sub"):
+        return False
+    old, product = value.operands
+    if value.op == "add" and isinstance(product, LocalLoad):
+        old, product = product, old
+    is_sum = isinstance(old, LocalLoad) and old.pointer is store.pointer
+    is_product = isinstance(product, Operation) and product.op == "mul"
+    return is_sum and is_product and all(operand in loads for operand in operands(product))
+
+
+def _is_shift(index: Statement, plan: Plan) -> bool:
+    """Return whether an index is that of a loop, or a sum of it with a number."""
+    if isinstance(index, Operation) and index.op in ("add", "sub"):
+        first, second = index.operands
+        return isinstance(second, Const) and _is_shift(first, plan)
+    return is_index_of(index, plan.loop) or is_index_of(index, plan.serial)
+
+
+def _find_variables(plan: Plan) -> bool:
+    """Record the local variables that the serial loop shares with what is around it; return whether all are numbers."""
+    around = [s for s in plan.before if isinstance(s, Alloca)]
+    later = [*walk(plan.serial.body), *walk(Block(plan.after))]
+    used = {operand for statement in later for operand in operands(statement)}
+    plan.variables = [variable for variable in around if variable in used]
+    kinds = [variable.type for variable in plan.variables]
+    if not all(isinstance(kind, Scalar) and kind.bits in (32, 64) and kind.kind != "bool" for kind in kinds):
+        return False
+    return sum(kind.size_bytes for kind in kinds if isinstance(kind, Scalar)) <= MOST_VARIABLE_BYTES
+
+
+def _are_values_known(plan: Plan) -> bool:
+    """Record what is computed again after the statements before the loop; return whether no other value is used."""
+    unknown: set[Statement] = set(plan.before)
+    for statement in plan.before:
+        is_value = isinstance(statement, (*VALUES, GlobalPtr))
+        if is_value and not any(operand in unknown for operand in operands(statement)):
+            plan.again.append(statement)
+            unknown.discard(statement)
+    unknown.difference_update(plan.variables)
+    later = [*walk(plan.serial.body), *walk(Block(plan.after))]
+    return not any(operand in unknown for statement in later for operand in operands(statement))
