@@ -5,7 +5,7 @@
         for k in starts[i] .. starts[i + 1] {         for k in starts[i] + lane .. starts[i + 1] step 4 {
             s += values[k] * x[columns[k]]    ->          s += values[k] * x[columns[k]]
         }                                             }
-                                                      s += s of lane ^ 2, s += s of lane ^ 1
+                                                      s += s of lane ^ 1, s += s of lane ^ 2
         y[i] = s                                      if lane == 0 { y[i] = s }
     }                                             }
 
@@ -74,6 +74,7 @@ from ..context import PassContext
 from ..tasks.parts.copies import put_in_place, say_when, split
 from ..tiles.parts.tiled_loops import add_axis, replace_indices
 from .parts.accumulators import accumulators, start_with_zeros
+from .parts.exchanges import add_steps, steps_of
 from .parts.first_lane import add_parts, must_be_apart, seen_by_all, users_in
 from .parts.own_stores import joined_pairs, own_stores
 from .parts.row_extremes import add_exchange, add_places, extremes, stores_of
@@ -81,6 +82,8 @@ from .parts.row_lengths import FEWEST, LANES, LANES_OF_UNKNOWN, MOST_LANES, lane
 from .parts.row_loops import Late, RowLoops, exchange_together, is_counted, joined_late, loops_over_rows
 from .parts.strided_rows import stride
 
+FEW_EXCHANGES = 3
+"""So many exchanges are written one after another, more in a loop."""
 WORDS = {4: "four", 8: "eight"}
 FOUND = "the threads of a row compare what they have found (shared_rows)"
 
@@ -266,13 +269,23 @@ class _Sharing:
 
     def _join(self, joined: Mapping[Alloca, str]) -> None:
         """Let all threads of a row join what they have."""
-        builder, distances = self.builder, [distance for distance in (16, 8, 4, 2, 1) if distance < self.lanes]
+        builder, count = self.builder, steps_of(self.lanes)
+        if count * len(joined) <= FEW_EXCHANGES:
+            for step in range(count):
+                self._add_others(joined, builder.const(1 << step))
+        elif joined:
+            steps, distance = add_steps(builder, self.lanes)
+            with builder.into(steps.body):
+                self._add_others(joined, distance)
+
+    def _add_others(self, joined: Mapping[Alloca, str], distance: Statement) -> None:
+        """Add what the thread at a distance has to what each thread has."""
+        builder = self.builder
         for variable, op in joined.items():
-            for distance in distances:
-                own = builder.add(LocalLoad(variable, type=variable.type))
-                other = builder.add(Collective("shuffle_xor", [own, builder.const(distance)], type=variable.type))
-                other.hint = "other"
-                builder.add(LocalStore(variable, builder.op(op, own, other)))
+            own = builder.add(LocalLoad(variable, type=variable.type))
+            other = builder.add(Collective("shuffle_xor", [own, distance], type=variable.type))
+            other.hint = f"other_{variable.name or variable.hint or 'value'}"
+            builder.add(LocalStore(variable, builder.op(op, own, other)))
 
 
 def make_atomic(block: Block, changes: dict[Statement, Scatter], comments: bool) -> None:

@@ -60,6 +60,7 @@ from ....ir.types import Scalar, i32
 from ...analysis.accesses import Access, is_safe
 from ...analysis.queries import computed_from, is_index_of, names_of
 from ...analysis.value_ranges import same_value
+from .exchanges import add_steps
 
 MIRRORED = {"gt": "lt", "lt": "gt", "ge": "le", "le": "ge"}
 STRICT = {"gt": "gt", "ge": "gt", "lt": "lt", "le": "lt"}
@@ -287,12 +288,8 @@ def _starts_below(before: list[Statement], variable: Alloca, row: RangeFor) -> b
 
 def add_exchange(builder: Builder, lanes: int, places: dict[Extreme, Alloca | None]) -> RangeFor:
     """Let all threads of a row take what the best one has found; return the loop that does it."""
-    zero, one, count = (builder.const(number) for number in (0, 1, lanes.bit_length() - 1))
-    steps = builder.add(RangeFor([zero], [count], [one], ["step"]))
+    steps, distance = add_steps(builder, lanes)
     with builder.into(steps.body):
-        step = builder.add(LoopIndex(steps, 0, type=i32, name="step"))
-        distance = builder.op("shl", builder.const(1), step)
-        distance.hint = "distance"
         for extreme, place in places.items():
             _take_better(builder, extreme, place, distance)
     return steps
