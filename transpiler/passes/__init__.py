@@ -58,8 +58,10 @@ from .atomics.reduce_atomics import reduce_atomics
 from .atomics.settled_extremes import settled_extremes
 from .atomics.vector_atomics import vector_atomics
 from .atomics.whole_atomics import whole_atomics
+from .branches.automata import automata
 from .branches.bit_terms import bit_terms
 from .branches.counted_choices import counted_choices
+from .branches.eager_choices import eager_choices
 from .branches.eager_conditions import eager_conditions
 from .branches.early_selections import early_selections
 from .branches.early_terms import early_terms
@@ -237,7 +239,8 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     step_addresses: (RangeFor,),
     lane_whiles: (While,),
     short_vectors: (RangeFor,),
-    short_extremes: ("gt", "lt", "ge", "le", "eq", "ne"),
+    short_extremes: ("gt", "lt"),
+    automata: ("gt", "lt", "ge", "le", "eq", "ne"),
     lane_terms: (RangeFor,),
     swapped_values: ("gt", "lt", "ge", "le"),
     operand_order: (Tensor,),
@@ -388,6 +391,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         counted_choices,  # after `vector_lanes`, whose loops have branches; before `wrapping`: it knows sums
         short_vectors,  # after both, whose loops load neighbours
         short_extremes,  # after these, which leave loops with branches: it only makes such a loop faster
+        automata,  # after `short_extremes`, which replaces such branches with what they compare
         straight_extremes,  # after all passes that change what a loop does; before `wrapping`: it knows sums
         masked_terms,  # after `short_vectors`, which counts the operations of these loops
         settled_extremes,  # after all passes that find or change atomic operations
@@ -409,6 +413,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         normal_numbers,  # likewise
         root_squares,  # likewise
         rounded_halves,  # after all passes that add or change conversions
+        eager_choices,  # after all passes that know what `and` is
         eager_conditions,  # after all passes that know what `and` is
         exact_ends,  # after all passes that change loops
         truth_indices,  # after all passes that change addresses

@@ -1,4 +1,4 @@
-"""Moves address arithmetic out of loops in which it does not change.
+"""Loop-invariant code motion of address arithmetic: out of the loops in which it does not change.
 
     for k in range(n2):                       $row = (i * n1 + j) * n2
         x at (i * n1 + j) * n2 + k     ->     for k in range(n2):

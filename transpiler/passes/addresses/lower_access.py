@@ -1,4 +1,4 @@
-"""Replaces the indices of elements by one number, computed by operations of the IR.
+"""Linearization: replaces the indices of elements by one number, computed by operations of the IR.
 
     $p = ptr x ($i, $j)      ->    $ij_row = mul $i, 16
                                    $ij = add $ij_row, $j

@@ -1,4 +1,4 @@
-"""Lets loops of GPUs step from element to element of ndarrays, where they computed each address by multiplications.
+"""Strength reduction of addresses: loops of GPUs step from element to element, where they multiplied for each.
 
     for k_next step 16:                                 $from = (long(i) * n1 + k), $step = 8 * n1
         for load in range(8):                           for k_next step 16:

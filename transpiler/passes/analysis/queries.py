@@ -38,6 +38,8 @@ from ...options import MAX_ITERATIONS
 
 LARGEST_END = MAX_ITERATIONS - 32
 """The largest end of a serial loop whose iterations a task takes up to 32 at a time: the next index does not wrap."""
+MOST_BYTES = 16
+"""The most bytes of a vector that neighbouring threads load together."""
 
 
 def is_index_of(value: Statement | None, loop: Statement | None) -> TypeGuard[LoopIndex]:
@@ -284,10 +286,6 @@ def has_few_iterations(task: Task, fewest: int) -> bool:
     """Return whether a loop is known to have fewer than so many iterations."""
     iterations = None if task.loop is None else trip_count(task.loop)
     return iterations is not None and iterations < fewest
-
-
-MOST_BYTES = 16
-"""The most bytes of a vector that neighbouring threads load together."""
 
 
 def is_field_in_order(array: Array) -> bool:

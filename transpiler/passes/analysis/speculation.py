@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...ir.nodes import Effect, Statement, operands
 from ...ir.statements import (
     Alloca,
+    Const,
     Continue,
     GlobalLoad,
     GlobalPtr,
@@ -15,7 +16,11 @@ from ...ir.statements import (
     base_pointer,
     is_const,
 )
+from ...ir.types import Scalar
 from .queries import surely_exists
+
+CHEAP = frozenset({"abs", "neg", "add", "sub", "mul", "min", "max", "lt", "le", "gt", "ge", "eq", "ne", "select"})
+"""Operations on floats that are one instruction of x86."""
 
 
 def continues(branch: If) -> bool:
@@ -47,4 +52,13 @@ def may_be_early(statement: Statement) -> bool:
     )
 
 
-CHEAP = frozenset({"abs", "neg", "add", "sub", "mul", "min", "max", "lt", "le", "gt", "ge", "eq", "ne", "select"})
+def takes_one_instruction(statement: Statement) -> bool:
+    """Return whether an operation on floats and conditions, or a constant, costs no more than to branch around it."""
+    if isinstance(statement, Operation):
+        return statement.op in CHEAP and all(map(is_float_or_condition, [statement, *statement.operands]))
+    return isinstance(statement, Const)
+
+
+def is_float_or_condition(value: Statement) -> bool:
+    """Return whether a value is one float or one condition."""
+    return isinstance(value.type, Scalar) and value.type.kind in ("float", "bool")

@@ -1,4 +1,4 @@
-"""Multiplies by the reciprocals of constants in place of dividing f64 by them, on GPUs.
+"""Strength reduction: multiplies by the reciprocals of constants in place of dividing f64 by them, on GPUs.
 
     $2 = div $x, 12.0    ->    $2 = mul $x, (div 1.0, 12.0)
 

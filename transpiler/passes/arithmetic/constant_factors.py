@@ -1,4 +1,4 @@
-"""Multiplies constant factors of a product with each other, for GPUs.
+"""Reassociation: multiplies constant factors of a product with each other, for GPUs.
 
     for j {                                for j {
         $2 = mul $1, 0.2                       $2 = mul 0.2, 0.25

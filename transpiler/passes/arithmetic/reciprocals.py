@@ -1,4 +1,4 @@
-"""Divides a vector by a number through one reciprocal, for GPUs where a division is several instructions.
+"""Strength reduction: divides a vector by a number through one reciprocal, where a division takes several instructions.
 
     for j { $3 = div $v, $s }    ->    for j {
                                            $2 = div 1.0, $s

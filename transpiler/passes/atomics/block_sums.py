@@ -1,4 +1,4 @@
-"""Lets each block of threads add to its own copy of a small array, in shared memory.
+"""Privatization: lets each block of threads add to its own copy of a small array, in shared memory.
 
     for i in x { atomic add h[x[i]], 1 }    ->    each block: h_copy = 0; for its i { atomic add h_copy[x[i]], 1 }
                                                               atomic add h[k], h_copy[k]   (for all k)

@@ -1,4 +1,4 @@
-"""Lets each thread of a host add to its own copy of an array, where all iterations of a loop scatter additions into it.
+"""Privatization: lets each thread of a host add to its own copy of an array, where all iterations scatter additions.
 
     for i in x { atomic add counts[x[i]], 1 }    ->    for i in x { counts[x[i]] = counts[x[i]] + 1 }
                                                        each thread has its own `counts`; they are added after the loop

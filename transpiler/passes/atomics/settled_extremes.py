@@ -1,4 +1,4 @@
-"""Leaves out the atomic minima and maxima of GPUs that change nothing.
+"""Test before an atomic operation: leaves out the atomic minima and maxima of GPUs that change nothing.
 
                                            $2 = load h[k]
     atomic min h[k], $1             ->     if $1 < $2 { atomic min h[k], $1 }

@@ -1,4 +1,4 @@
-"""Adds what a bit selects without a branch, in the `while` loops of C.
+"""If-conversion by a table: adds what a bit selects without a branch, in the `while` loops of C.
 
     while k > 0 {                               while k > 0 {
         if k & 1 != 0 { r = r + f }                 terms = [-0.0, f]
@@ -46,7 +46,7 @@ from ..context import PassContext
 NEUTRAL = {"add": -0.0, "sub": 0.0, "mul": 1.0}
 NAMES = {"add": "terms", "sub": "terms", "mul": "factors"}
 CHEAP = frozenset({"add", "sub", "mul", "neg", "abs"})
-"""Operations that may be computed although they are not needed."""
+"""Operations of terms and factors that may be computed although they are not needed."""
 MOST = 8
 """The most statements of a branch that is computed for both values of its bit."""
 REMARK = Remark("by the bit, without a branch (bit_terms)")

@@ -1,4 +1,4 @@
-"""Counts by one of two conditions without a branch, in the loops of C that carry values.
+"""If-conversion of counters: counts by one of two conditions without a branch, in loops of C that carry values.
 
     if a { n = n + 1 }
     else {                  ->      first = a; second = b
@@ -24,7 +24,7 @@ CHEAP = frozenset({
     "eq", "ne", "lt", "le", "gt", "ge", "logical_not", "bit_and", "bit_or", "bit_xor", "bit_not", "shr", "sar", "shl",
     "add", "sub",
 })  # fmt: skip
-"""Operations that may be computed although they are not needed."""
+"""Operations of conditions, and on words of bits, that may be computed although they are not needed."""
 SHIFTS = frozenset({"shr", "sar", "shl"})
 LARGEST = 1 << 16
 """Number that is added, of which no multiple of a condition overflows."""

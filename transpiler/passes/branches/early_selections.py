@@ -1,4 +1,4 @@
-"""Computes a selection before the branch that assigns it, which is a selection then.
+"""Speculation of a selection: computes it before the branch that assigns it, which is a selection then.
 
     r = 0.0                             r = a if abs(a) < abs(b) else b
     if a * b > 0:                ->     return r if a * b > 0 else 0.0
@@ -16,8 +16,7 @@ from __future__ import annotations
 from ...ir.nodes import Block, Remark, Statement, operands, replace_uses, walk, walk_blocks
 from ...ir.statements import Alloca, Const, If, IfExp, LocalLoad, LocalStore, Operation
 from ...ir.tasks import Kernel
-from ...ir.types import Scalar
-from ..analysis.speculation import CHEAP
+from ..analysis.speculation import is_float_or_condition, takes_one_instruction
 from ..context import PassContext
 
 MOST = 8
@@ -55,13 +54,7 @@ def _selects(branch: If) -> bool:
 
 def _is_cheap(statement: Statement) -> bool:
     """Return whether a value takes one instruction, and may be computed although it is not needed."""
-    if isinstance(statement, Operation):
-        return statement.op in CHEAP and all(map(_is_float_or_condition, [statement, *statement.operands]))
-    return isinstance(statement, Const) or (isinstance(statement, IfExp) and _is_float_or_condition(statement))
-
-
-def _is_float_or_condition(value: Statement) -> bool:
-    return isinstance(value.type, Scalar) and value.type.kind in ("float", "bool")
+    return takes_one_instruction(statement) or (isinstance(statement, IfExp) and is_float_or_condition(statement))
 
 
 def _users_of_variables(root: Block) -> dict[Statement, list[Statement]]:

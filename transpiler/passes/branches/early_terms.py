@@ -1,4 +1,4 @@
-"""Computes what a loop adds for all pairs but one before the branch that leaves this one out.
+"""Speculation: computes what a loop adds for all pairs but one before the branch that leaves this one out.
 
     if i != j {                                 d = x[i] - x_tile[k]
         d = x[i] - x_tile[k]                    f = g_tile[k] * d / dot(d, d)

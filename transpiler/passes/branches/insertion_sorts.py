@@ -1,4 +1,4 @@
-"""Sorts few numbers by insertion without a branch in C, so that iterations of the loop around become lanes of vectors.
+"""If-conversion of insertion sorts: so the iterations of the loop around one become lanes of vectors, in C.
 
     for p in 1 .. 9 {                                   for p in 1 .. 9, unrolled {
         v = a[p]                                            v = a[p]; moves = true

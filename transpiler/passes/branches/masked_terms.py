@@ -1,4 +1,4 @@
-"""Adds terms of sums without a branch, where a loop gathers what decides about them, in C.
+"""If-conversion by masks: adds terms of sums without a branch, where a loop gathers what decides about them, in C.
 
     if r2 < h * h: s += w        ->        s += i32_bits_to_f32(f32_bits_to_i32(w) & -(r2 < h * h))
 
@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Remark, Statement, operands, walk, walk_blocks
-from ...ir.statements import Alloca, Const, GlobalLoad, If, LocalLoad, LocalStore, Operation, RangeFor
+from ...ir.statements import Alloca, GlobalLoad, If, LocalLoad, LocalStore, Operation, RangeFor
 from ...ir.tasks import Kernel
-from ...ir.types import Scalar, f32, f64, i32, i64
+from ...ir.types import f32, f64, i32, i64
 from ..analysis.loops.vector_loops import innermost_loops
-from ..analysis.speculation import CHEAP
+from ..analysis.speculation import takes_one_instruction
 from ..context import PassContext
 
 MOST = 8
@@ -76,15 +76,7 @@ def _term_of(branch: If) -> Statement | None:
     terms = [operand for operand in total.operands if operand not in loads]
     if len(loads) != 1 or len(terms) != 1 or len(values) > MOST:
         return None
-    return terms[0] if all(s in loads or _is_cheap(s) for s in values) else None
-
-
-def _is_cheap(statement: Statement | None) -> bool:
-    if isinstance(statement, Operation):
-        kinds = [value.type.kind for value in (statement, *statement.operands) if isinstance(value.type, Scalar)]
-        is_scalar = len(kinds) == 1 + len(statement.operands)
-        return statement.op in CHEAP and is_scalar and all(kind in ("float", "bool") for kind in kinds)
-    return isinstance(statement, Const)
+    return terms[0] if all(s in loads or takes_one_instruction(s) for s in values) else None
 
 
 def _replace(block: Block, branch: If) -> None:

@@ -1,4 +1,4 @@
-"""Replaces the branches by which short loops find an extreme and where it is, in C.
+"""If-conversion of extremes: replaces the branches by which short loops find an extreme and where it is, in C.
 
     for p in range(8) {                             for p in range(8) {
         c = v[p] + a[p, q]                              c = v[p] + a[p, q]
@@ -13,19 +13,10 @@ core 38 ms in place of 54 (Viterbi's algorithm, Zen 5). In long loops the branch
 So it is in a loop that carries something else than sums from one iteration to the next: of others gcc makes vectors,
 also with such branches in them. The nearest of 12 points to each of 262,144 took 2.6 ms without the branch, .2 with it.
 
-    for k in range(n) {                             for k in range(n) {
-        s = table[s, text[k]]                           s = table[s, text[k]]
-        if s == 7 { last = k }               ->         last = last + (k - last) * (s == 7)
-    }                                               }
-
 Likewise in loops that gcc does not make vectors of: those that load elements at indices that are loaded, or rows of
 fields whose length is neither 3 nor a power of two. The greatest of ten numbers in each row of 65,536 took one core
 2.3 ms before, .8 ms after, and the farthest of 16 points of one of 64 polygons 2.2 and 1.2 (LLVM, which selects: 1.0).
 From 17 iterations on gcc does not unroll the loop, and guesses are mostly right.
-
-Likewise where a loop waits for an element whose index is another one, as automata do: what is computed meanwhile
-takes no time, but a wrong guess does. 8,192 lines of 160 letters took one core 4.3 ms before, 2.3 ms after (Zen 3,
-gcc 12).
 """
 
 from __future__ import annotations
@@ -46,21 +37,20 @@ from ...ir.statements import (
     Operation,
     Parameter,
     RangeFor,
-    While,
     base_pointer,
     repeats,
 )
 from ...ir.tasks import Kernel
-from ...ir.types import Tensor, f32, f64, i32
+from ...ir.types import Tensor, f32, f64
 from ..analysis.loops.carried import carries_values
 from ..analysis.queries import computed_from, trip_count
 from ..context import PassContext
+from .parts.known_stores import store_if, stores_integer
 
 MOST = 16
 """The trip count from which a loop is no longer short."""
 UNROLLED = 16
 """The most iterations of a loop that gcc unrolls, so that processors guess each one by itself."""
-COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 REMARK = Remark("without a branch (short_extremes)")
 
 
@@ -79,9 +69,6 @@ def short_extremes(kernel: Kernel, context: PassContext) -> bool:
                 continue
             for loop in [s for body in blocks(around) for s in walk(body) if _is_short(s)]:
                 changed |= _replace_in(loop)
-        for loop in [s for s in walk(root) if isinstance(s, (RangeFor, While)) and repeats(s) and _goes_on_from(s)]:
-            for branch in [s for s in loop.body if isinstance(s, If)]:
-                changed |= _select(loop.body, branch)
     return changed
 
 
@@ -150,46 +137,6 @@ def _differs(index: Statement, around: Statement | None) -> bool:
     return bool(indices) or (around is None and any(isinstance(s, ArgLoad) for s in parts))
 
 
-def _goes_on_from(loop: RangeFor | While) -> bool:
-    """Return whether a loop stores an element in a variable that says which element is next."""
-    statements = list(walk(loop.body))
-    if any(repeats(s) for s in statements if s.BLOCKS):
-        return False
-    stores = [s for s in statements if isinstance(s, LocalStore) and isinstance(s.pointer, Alloca)]
-    loaded = {store: [s for s in computed_from(store.value) if isinstance(s, GlobalLoad)] for store in stores}
-    return any(
-        isinstance(value, LocalLoad) and value.pointer is store.pointer
-        for store, loads in loaded.items()
-        for load in loads
-        for value in computed_from(load.pointer)
-    )
-
-
-def _select(block: Block, branch: If) -> bool:
-    """Replace a branch that stores integers that are known anyway; return whether it is one."""
-    condition, stores = branch.condition, [s for s in branch.then if isinstance(s, LocalStore)]
-    if branch.otherwise is not None or not isinstance(condition, Operation) or condition.op not in COMPARISONS:
-        return False
-    if not all(isinstance(s, (LocalStore, Const)) for s in branch.then) or not all(map(_is_place, stores)):
-        return False
-    builder = Builder(Block(), branch.location)
-    for statement in branch.then:
-        _store_if(builder, statement, condition)
-    position = block.statements.index(branch)
-    block.statements[position : position + 1] = builder.block.statements
-    return True
-
-
-def _store_if(builder: Builder, statement: Statement, condition: Statement) -> None:
-    """Add what a branch does, without the branch: a constant, or what is stored in an integer."""
-    if not isinstance(statement, LocalStore):
-        builder.add(statement)
-        return
-    earlier = builder.add(LocalLoad(statement.pointer, type=i32))
-    change = builder.op("mul", builder.op("sub", statement.value, earlier), builder.cast(condition, i32))
-    builder.add(LocalStore(statement.pointer, builder.op("add", earlier, change), remarks=(REMARK,)))
-
-
 def _is_short(statement: Statement, most: int = MOST - 1) -> bool:
     """Return whether a statement is a loop of few iterations without others inside."""
     if not isinstance(statement, RangeFor) or (trip_count(statement) or most + 1) > most:
@@ -217,7 +164,7 @@ def _replace(block: Block, branch: If) -> bool:
     builder = Builder(Block(), branch.location)
     for statement in branch.then:
         if not isinstance(statement, LocalStore) or statement.pointer is not best:
-            _store_if(builder, statement, condition)
+            store_if(builder, statement, condition, REMARK)
     again = [builder.add(LocalLoad(best, type=best.type)) if o is not new else new for o in condition.operands]
     old = next(o for o in again if o is not new)
     builder.add(LocalStore(best, builder.op("select", builder.op(condition.op, *again), new, old)))
@@ -238,7 +185,7 @@ def _compared(branch: If) -> tuple[Operation, Alloca, Statement] | None:
         if isinstance(old, LocalLoad) and isinstance(old.pointer, Alloca) and old.type in (f32, f64):
             others = [s for s in stores if s.pointer is not old.pointer]
             is_found = any(s.pointer is old.pointer and s.value is new for s in stores) and new is not old
-            if is_found and len(others) == len(stores) - 1 and others and all(map(_is_place, others)):
+            if is_found and len(others) == len(stores) - 1 and others and all(map(stores_integer, others)):
                 return condition, old.pointer, new
     return None
 
@@ -251,7 +198,3 @@ def _is_compared_now(block: Block, branch: If, condition: Operation, best: Alloc
     first = min(map(block.statements.index, loads))
     between = Block(block.statements[first : block.statements.index(branch)])
     return not any(isinstance(s, LocalStore) and base_pointer(s.pointer) is best for s in walk(between))
-
-
-def _is_place(store: LocalStore) -> bool:
-    return isinstance(store.pointer, Alloca) and store.pointer.type == i32

@@ -1,4 +1,4 @@
-"""Finds the loops of C in which minima and maxima shall stay selections, as `shade = clamp(dot(n, light), 0, 1) * 255`.
+"""Forbids jump threading in loops of C whose bounds shall stay selections, as `clamp(dot(n, light), 0, 1) * 255`.
 
     void draw_0(...)    ->    STRAIGHT void draw_0(...)
 

@@ -1,4 +1,4 @@
-"""Selects the lesser and the greater of two variables in place of a branch that swaps them, in C.
+"""If-conversion of swaps: selects the lesser and the greater of two variables in place of a branch, in C.
 
     if a > b {                          is_greater = a > b
         t = a                           lesser = b if is_greater else a

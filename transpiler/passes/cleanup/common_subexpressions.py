@@ -1,4 +1,4 @@
-"""Computes equal values once.
+"""Common subexpression elimination: computes equal values once.
 
     $3 = add $0, $1                 $3 = add $0, $1
     $7 = add $0, $1            ->   ... $3 ...

@@ -1,4 +1,4 @@
-"""Removes unused values and empty control statements.
+"""Dead code elimination: removes unused values and empty control statements.
 
 $0 = load a[$i]        (removed: not used)
 if c { }               (removed: empty)

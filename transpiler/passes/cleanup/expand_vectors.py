@@ -1,4 +1,4 @@
-"""Writes out short operations on vectors, where a language would need a function for them that nothing else uses.
+"""Scalarization: writes out short operations on vectors, for which a language would need a function of their own.
 
     $2 = sub $Xp, 0.5                   $4 = cast i32 (sub $Xp.x, 0.5)
     $3 = cast i32[2] $2          ->     $5 = cast i32 (sub $Xp.y, 0.5)

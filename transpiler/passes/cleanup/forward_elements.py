@@ -1,4 +1,4 @@
-"""Within one block, reads of an array element use the value last stored to it.
+"""Store-to-load forwarding for arrays: in one block, reads of an element use the value last stored to it.
 
     store a[$i], $2                 store a[$i], $2
     $3 = load a[$i]            ->

@@ -1,4 +1,4 @@
-"""One order of a number and a vector, where a kernel has both: the number first.
+"""Canonical order of a number and a vector, where a kernel has both: the number first.
 
     $1 = mul $v, 2.0                                 $1 = mul 2.0, $v
     $2 = mul $dt, $w                         ->      $2 = mul $dt, $w

@@ -1,4 +1,4 @@
-"""Splits short sums of vectors of which only elements are used, as indices are.
+"""Scalarization: splits short sums of vectors of which only elements are used, as indices are.
 
     $2 = add $base, $node                       $3 = add $base.x, $node.x
     ptr mass[$2.x, $2.y]                  ->    $4 = add $base.y, $node.y

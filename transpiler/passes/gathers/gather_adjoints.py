@@ -1,4 +1,4 @@
-"""Turns additions to gradients of neighbours, which are atomic, into sums over the iterations that add to an element.
+"""Scatter to gather: turns atomic additions to gradients of neighbours into sums over the iterations that add.
 
     for i in 1..n-1 {                            for k in 0..n {
         g = y_grad[i]                                if k < n - 2 { x_adj += y_grad[k + 1] * 0.5 }

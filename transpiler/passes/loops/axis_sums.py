@@ -1,4 +1,4 @@
-"""Lets one iteration of a parallel loop do what several did one by one along an axis, where they add to one element.
+"""Loop interchange of reductions: an iteration of a parallel loop does what several did one by one along an axis.
 
     for i, j in a { atomic add s[i], a[i, j] }    ->    for i in n { t = 0
                                                             for j in m { t = t + a[i, j] }

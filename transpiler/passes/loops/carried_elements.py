@@ -1,4 +1,4 @@
-"""Carries the element that an iteration of a serial loop stores to the next one, which would load it again, on GPUs.
+"""Scalar replacement across iterations: carries the element that an iteration stores to the next one, on GPUs.
 
     for j in 1 .. n {                                     x_before = x[0, s]
         x[j, s] = r[j, s] - l[j, s] * x[j - 1, s]    ->   for j in 1 .. n {

@@ -1,4 +1,4 @@
-"""Replaces loops that only scale and shift local variables by what their last iteration leaves, with `fast_math`.
+"""Scalar evolution: replaces loops that only scale and shift local variables by what they leave, with `fast_math`.
 
     for _ in range(256) {
         a = a * 0.999 + 0.5                    a = a * 0.774 + 113.0

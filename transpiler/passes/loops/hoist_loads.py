@@ -1,4 +1,4 @@
-"""Moves loads out of static loops that no iteration can change.
+"""Loop-invariant code motion of loads: out of static loops (`loads_before_loops`: out of serial ones, on GPUs).
 
     for i in static(range(3)):          v_p = v[p]
         g[p + i] += w[i] * v[p]    ->   for i in static(range(3)):

@@ -1,4 +1,4 @@
-"""Keeps an element that a loop reads and writes in a variable, and stores it once.
+"""Scalar promotion: keeps an element that a loop reads and writes in a variable, and stores it once.
 
     for k in range(n):                         c_ij = c[i, j]
         c[i, j] += a[i, k] * b[k, j]    ->     for k in range(n):

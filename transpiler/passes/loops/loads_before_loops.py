@@ -1,4 +1,4 @@
-"""Loads an element once before a serial loop that does not change it, also if only a branch in it needs it, on GPUs.
+"""Loop-invariant code motion of loads out of serial loops on GPUs, also if only a branch in the loop needs them.
 
     for j in n { if j != i { d = x[j] - x[i] ... } }    ->    x_i = x[i]
                                                               for j in n { if j != i { d = x[j] - x_i ... } }

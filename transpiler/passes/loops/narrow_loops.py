@@ -1,4 +1,4 @@
-"""Takes what a condition on the indices excludes out of the range of a parallel loop on C.
+"""Index set narrowing: takes what a condition on the indices excludes out of the range of a parallel loop on C.
 
     for i in (0)..(shape a 0) {                    for i in (1)..(shape a 0 - 1) {
         if 0 < i and i < shape a 0 - 1 {    ->         ...

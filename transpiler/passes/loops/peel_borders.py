@@ -1,4 +1,4 @@
-"""Runs the iterations at the ends of rows by themselves on C, where the others need no bounds on their indices.
+"""Loop peeling: runs the iterations at the ends of rows by themselves on C, where the others need no bounds.
 
     for i, j in (0 .. n, 0 .. n) {                     for i, j in (0 .. n, 1 .. n - 1) {
         y[i, j] = x[i, min(j + 1, n - 1)]                  y[i, j] = x[i, j + 1] + x[i, j - 1]

@@ -1,4 +1,4 @@
-"""Runs four rows of a loop over several axes together on GPUs, where their serial loops load the same elements.
+"""Unroll and jam: runs four rows of a loop over several axes together on GPUs, where they load the same elements.
 
     for i, j in c {                          for i step 4, j {
         s = 0.0                                  if i + 3 < n {

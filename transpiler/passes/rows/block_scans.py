@@ -1,4 +1,4 @@
-"""Lets a block of threads run a serial loop of a kernel whose iterations depend on a sum of those before them alone.
+"""Parallel scan: a block of threads runs a serial loop whose iterations depend on a sum of those before them alone.
 
     s = 0                                    s = 0
     for c in 0 .. n {                        for c_first in 0 .. n step 1024 {

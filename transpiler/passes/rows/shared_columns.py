@@ -1,4 +1,4 @@
-"""Lets several threads share a loop over a column of a matrix, where there are too few columns to keep a GPU busy.
+"""Nested parallelism: several threads share a loop over a column of a matrix, where there are too few columns.
 
     for j in n {                                  for j_tile in n step 32, thread in 0 .. 1024 {
         s = 0                                         part, column = thread / 32, thread % 32

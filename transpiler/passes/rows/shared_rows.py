@@ -1,4 +1,4 @@
-"""Lets several threads share a loop over a row of a matrix, where each would have one of its own.
+"""Nested parallelism: several threads share a loop over a row of a matrix, where each would have one of its own.
 
     for i {                                       for i, lane in (0 .. n, 0 .. 4) {
         s = 0                                         s = 0

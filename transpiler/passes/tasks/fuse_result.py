@@ -1,4 +1,4 @@
-"""Lets the last block of a loop with reductions run the serial task that follows it.
+"""Fusion of a result: the last block of a loop with reductions runs the serial task that follows it.
 
     task 0: store temp s, 0                     task: for i in x { s += x[i] }
     task 1: for i in x { s += x[i] }      ->    epilogue, in the last block: mean[] = (0 + s) / n

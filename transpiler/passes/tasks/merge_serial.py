@@ -1,4 +1,4 @@
-"""Moves the statements of a serial task into an earlier or a later serial task, if nothing in between can tell.
+"""Fusion of serial tasks: moves statements of one into an earlier or a later one, if nothing in between can tell.
 
     task 0: store temp total, 0                        task 0: store temp total, 0; store count[], 0
     task 1: for i in x { atomic add temp total, x[i] } task 1: for i in x { ... }

@@ -1,4 +1,4 @@
-"""Gives a loop of few iterations that each take long small blocks, so that more multiprocessors of a GPU have a part.
+"""Occupancy: gives a loop of few long iterations small blocks, so that more multiprocessors of a GPU have a part.
 
     #define BLOCK 128        ->        #define BLOCK 32  // 4,096 iterations, for more multiprocessors
 

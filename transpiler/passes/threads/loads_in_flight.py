@@ -1,4 +1,4 @@
-"""Leaves registers for loads whose places are loaded, so that a thread waits for many of them at once.
+"""Register budget: leaves registers for loads whose places are loaded, so that a thread waits for many of them at once.
 
     __launch_bounds__(BLOCK)        ->        __launch_bounds__(BLOCK, 512 / BLOCK)
 

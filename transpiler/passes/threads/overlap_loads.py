@@ -1,4 +1,4 @@
-"""Finds short loops that only move data, of which a thread runs several iterations without a test between them.
+"""Unrolling of grid-stride loops that only move data: a thread runs several iterations without a test between them.
 
     for i in x { y[i] = x[i] }    ->    a thread runs LOADS iterations, a block apart, whose loads are in flight at once
 

@@ -1,4 +1,4 @@
-"""Lets each block of threads load the elements that all of them read in the same order once, into shared memory.
+"""Tiling: each block of threads loads the elements that all of them read in the same order once, into shared memory.
 
     for j in 0 to n {            for j_tile in 0 to n step BLOCK {
         $1 = pos[$j]       ->        threads { if j_tile + t < n: pos_tile[t] = pos[j_tile + t] }    t: the thread

@@ -1,4 +1,4 @@
-"""Lets the threads of a block combine rows and columns of arrays, as products of matrices do, by tiles.
+"""Register tiling: lets the threads of a block combine rows and columns of arrays, as products of matrices do.
 
     for i, j in c {                          for i_tile step 64, j_tile step 64, thread in 0 .. 256 {
         s = 0.0                                  s: 4 x 4 numbers

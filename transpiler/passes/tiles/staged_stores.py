@@ -1,4 +1,4 @@
-"""Lets the threads of a block store their structs and matrices number by number, in the order of addresses.
+"""Coalesced stores: the threads of a block store structs and matrices number by number, in the order of addresses.
 
     for i in n {                      for i in n {
         F[i] = a * F[i]      ->           value = a * F[i]

@@ -1,4 +1,4 @@
-"""Lets the blocks of a GPU work on tiles of a loop that accesses arrays along two axes.
+"""Tiling of the iterations: lets the blocks of a GPU work on tiles of a loop that accesses arrays along two axes.
 
     for i, j in (0 .. n, 0 .. m) {    ->    for i, j in tiles of 32 x 8 {
         y[j, i] = x[i, j]                       y[j, i] = x[i, j]

@@ -1,4 +1,4 @@
-"""Runs the serial loops of neighbouring iterations together on C, where the compiler cannot do so (`vector_lanes`).
+"""Strip mining and interchange: runs the serial loops of neighbouring iterations together on C.
 
     for i, j in c {                                            for i, and for each run of LANES neighbouring j {
         s = 0.0                                                    for j in the run { s[j] = 0.0 }

@@ -1,4 +1,4 @@
-"""Computes what branches of a loop add before them, so that iterations of the loop become lanes of vectors, in C.
+"""If-conversion by speculation: computes what branches of a loop add before them, so that iterations are lanes, in C.
 
     if i != j and dot(d, d) < 6.25 {        f = 24 / dot(d, d) * d        (`d` is loaded before, too)
         s = s + 24 / dot(d, d) * d     ->   if i != j and dot(d, d) < 6.25 {

@@ -1,4 +1,4 @@
-"""Runs a `while` loop for neighbouring iterations together on C, until none of them goes on.
+"""Strip mining of `while` loops: runs them for neighbouring iterations together on C, until none of these goes on.
 
     for i, j in pixels {                                   for i, and for each run of LANES neighbouring j {
         x = 0.0; count = 0                                     for j in the run { x[j] = 0.0; count[j] = 0 }

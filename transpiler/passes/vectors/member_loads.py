@@ -1,4 +1,4 @@
-"""Moves loads of members of a struct before the first store to another member of it, in C.
+"""Scheduling of loads: moves those of members of a struct before the first store to another member of it, in C.
 
     p.vel = p.vel + dt * g            pos = p.pos
     p.pos = p.pos + dt * p.vel   ->   p.vel = p.vel + dt * g

@@ -1,4 +1,4 @@
-"""Finds loops of C of which a compiler shall take several iterations at a time, although each has a loop of its own.
+"""Outer-loop vectorization: finds loops of C of which gcc shall take several iterations, though each has a loop inside.
 
     for i, j in c {                                            for i {
         s = 0.0                                                    for j, as lanes of a vector {

@@ -1,4 +1,4 @@
-"""Counts the iterations of a loop over neighbours in one axis by 64 bits, in C.
+"""Widening of induction variables: counts the iterations of a loop over neighbours in one axis by 64 bits, in C.
 
     for i in range(4, n - 4) {                for (long long i = 4; i < n - 4; i++) {
         for k in static(range(9)) {     ->        for (int k = 0; k < 9; k++) {

@@ -1,4 +1,4 @@
-"""Runs four iterations of a loop as one, by accesses of 16 bytes, where neighbours are independent and in order.
+"""Thread coarsening: runs four iterations of a loop as one, by accesses of 16 bytes, where neighbours are independent.
 
     for i { y[i] = a * x[i] + y[i] }    ->    for i, step 4 {
                                                   if x and y are aligned, and i <= n - 4 {

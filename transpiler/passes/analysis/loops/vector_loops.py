@@ -41,32 +41,22 @@ from .carried import uses_carried
 
 FEWEST = 16
 """The fewest iterations of the innermost axis that are worth vectors, if their number is known."""
-
-
 NOT_TAKEN = (
     AtomicOp, Rand, Call, While, Break, Continue, Return, *TOPOLOGY_WRITERS, *RECORDS, *TEXTURE_STATEMENTS,
 )  # fmt: skip
-
-
 FOR_VECTORS = frozenset({
     "add", "sub", "mul", "div", "neg", "abs", "sqrt", "min", "max", "select", "dot", "norm", "lt", "le", "gt", "ge",
     "eq", "ne", "logical_and", "logical_or", "logical_not", "bit_and", "bit_or", "bit_xor", "bit_not",
 })  # fmt: skip
 """Operations that processors have for vectors."""
-
-
 SELECTED = FOR_VECTORS - {"div", "sqrt", "dot", "norm"}
 """Operations that are computed in all lanes if a branch needs them in one: they cost little."""
-
-
 INTEGER = frozenset({"add", "sub", "mul"})
-
-
 ELEMENTWISE = INTEGER | {"div", "neg", "min", "max", "abs"}
 """Operations on vectors that read like those on numbers: of integers, which some drivers get wrong, and of floats."""
-
-
 SUMS = frozenset({"add", "sub", "wrapping_add", "wrapping_sub"})
+ACCESSES = frozenset({GlobalLoad, GlobalStore})
+PLACES = frozenset({Alloca, MatrixPtr})
 
 
 def has_carried_stores(task: Task) -> bool:
@@ -151,9 +141,6 @@ def is_plain_loop(task: Task, loop: RangeFor) -> bool:
     return not (task.reductions or task.private or task.synchronizes or task.is_split)
 
 
-ACCESSES = frozenset({GlobalLoad, GlobalStore})
-
-
 def accesses_in_loops(task: Task) -> list[GlobalLoad | GlobalStore]:
     """Return the accesses to arrays in the serial loops of a body."""
     return [s for s in in_serial_loops(task) if s.__class__ in ACCESSES]  # type: ignore[misc]
@@ -178,9 +165,6 @@ def is_short(loop: RangeFor) -> bool:
     """Return whether the innermost axis is known to have too few iterations."""
     start, end = loop.starts[-1], loop.ends[-1]
     return isinstance(start, Const) and isinstance(end, Const) and int(end.value) - int(start.value) < FEWEST
-
-
-PLACES = frozenset({Alloca, MatrixPtr})
 
 
 def _is_indexed(statement: Statement) -> bool:

@@ -26,11 +26,7 @@ from ..queries import computed_from, is_dense, is_index_of
 
 FEWEST = 8
 """The fewest iterations of a loop that stays: they are a vector of f32."""
-
-
 PLAIN = (Const, LoopIndex, ArgLoad, ArrayShape, GlobalPtr, MatrixPtr, Alloca, GlobalLoad, LocalLoad, LocalStore, Cast)
-
-
 OPERATIONS = frozenset({"add", "sub", "mul", "div", "neg", "abs", "sqrt", "bit_and", "bit_or", "bit_xor"})
 """Operations that processors have for vectors."""
 

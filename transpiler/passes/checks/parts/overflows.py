@@ -14,8 +14,6 @@ from ....ir.types import Scalar, Tensor, Type, element_of, i32, u32
 
 TITLES = {"add": "Addition", "sub": "Subtraction", "mul": "Multiplication", "pow": "Power", "shl": "Shift left"}
 """Operations of two operands that may overflow: Taichi's name."""
-
-
 SHAPED = {
     "sum": ("Sum", "sum({0})"),
     "dot": ("Dot product", "dot({0}, {1})"),
@@ -24,11 +22,7 @@ SHAPED = {
     "outer_product": ("Outer product", "outer_product({0}, {1})"),
 }
 """Operations of many steps, each of which may overflow: name and format in messages."""
-
-
 Values = list[Statement]
-
-
 Condition = Callable[[Builder, Values], Statement]
 """Builds, from scalar operands, the condition that must hold."""
 

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 CYCLE_BYTES = 128
 """What the 32 banks give at once, 4 bytes each. Threads share a cycle if they read 128 bytes together: of numbers of 8
 bytes half a warp does."""
+MOST_BYTES = 48 * 1024
+"""The shared memory of a block [bytes] in which CUDA has arrays of constant size."""
 
 
 def cycles(elements: Sequence[int], size_bytes: int, active: Sequence[bool]) -> int:
@@ -23,7 +25,3 @@ def cycles(elements: Sequence[int], size_bytes: int, active: Sequence[bool]) -> 
         words = {element for element, takes_part in zip(elements[together], active[together]) if takes_part}
         total += max(Counter(word % banks for word in words).values(), default=0)
     return total
-
-
-MOST_BYTES = 48 * 1024
-"""The shared memory of a block [bytes] in which CUDA has arrays of constant size."""
