@@ -75,8 +75,8 @@ MOST_PARTS, FEWEST_PARTS = 32, 8
 """The most and the fewest threads of a column."""
 LONG = 64
 """The fewest rows of each thread that make it worth sharing a column; a guess, as is `MANY`."""
-MANY = 1 << 16
-"""Columns that keep a GPU busy with a thread each."""
+MANY, FEW = 1 << 16, 1 << 14
+"""Columns that keep a GPU busy with a thread each, and so few that most of it is idle."""
 
 
 def shared_columns(kernel: Kernel, context: PassContext) -> bool:
@@ -147,7 +147,7 @@ def _has_columns(column: RangeFor, loop: RangeFor) -> bool:
 
 
 def _is_in_column(pointer: GlobalPtr, loop: RangeFor) -> bool:
-    """Return whether neighbouring iterations load neighbours, and others load other elements."""
+    """Return whether neighbouring iterations load neighbours, and others load other elements, unless they are few."""
     array, last = pointer.array, len(loop.starts) - 1
     if pointer.cell is not None or array.clamped or array.strided or array.place is not None or array.is_shared:
         return False
@@ -157,7 +157,9 @@ def _is_in_column(pointer: GlobalPtr, loop: RangeFor) -> bool:
     own = [(sign, value) for sign, value in summands(innermost) if last in axes_in(value, loop)]
     is_next = len(own) == 1 and own[0][0] == 1 and is_index_of(own[0][1], loop)
     axes = [axes_in(index, loop) for index in before]
-    return is_next and not any(last in found for found in axes) and {last}.union(*axes) == set(range(last + 1))
+    if not is_next or any(last in found for found in axes):
+        return False
+    return {last}.union(*axes) == set(range(last + 1)) or (trip_count(loop) or MANY) <= FEW
 
 
 def _parts(loop: RangeFor, columns: dict[RangeFor, dict[Alloca, str]], capabilities: Capabilities) -> int:

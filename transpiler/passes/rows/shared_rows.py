@@ -47,6 +47,7 @@ The order of a sum differs from Python's, so sums of floats need `fast_math`.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import product
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Remark, Statement, walk_blocks
@@ -57,14 +58,13 @@ from ...ir.statements import (
     AtomicOp,
     GlobalStore,
     If,
-    LocalLoad,
-    LocalStore,
     LoopIndex,
+    MatrixPtr,
     RangeFor,
 )
 from ...ir.tasks import Apart, AtLeast, AtMost, Condition, Kernel, Length, Task
 from ...ir.threads import Barrier, Collective
-from ...ir.types import i32
+from ...ir.types import Tensor, i32
 from ...options import MAX_ITERATIONS
 from ..analysis.aliasing import writes_what_is_read
 from ..analysis.loops.scatters import Scatter, scatters
@@ -158,12 +158,15 @@ def _apart(task: Task, loops: RowLoops, changes: dict[Statement, Scatter]) -> li
 def _may_join(loops: RowLoops, changes: Collection[Statement], context: PassContext) -> bool:
     """Return whether threads can join all that rows compute."""
     joined = {row: found for row in loops.rows if (found := _joined(row, changes, context)) is not None}
-    return len(joined) == len(loops.rows) and exchange_together(loops, joined, [r for r in joined if extremes(r)])
+    has_vectors = any(isinstance(variable.type, Tensor) for found in joined.values() for variable in found)
+    if len(joined) < len(loops.rows) or (has_vectors and loops.around):
+        return False
+    return exchange_together(loops, joined, [row for row in joined if extremes(row)])
 
 
 def _joined(row: RangeFor, changes: Collection[Statement], context: PassContext) -> dict[Alloca, str] | None:
     """Return the accumulators of a loop, which may also find extremes, and change elements in any order."""
-    return accumulators(row, context.options.fast_math, stores_of(extremes(row)).union(changes))
+    return accumulators(row, context.options.fast_math, stores_of(extremes(row)).union(changes), vectors=True)
 
 
 def _share(task: Task, outer_are_rows: bool, lanes: int, context: PassContext) -> None:
@@ -270,7 +273,7 @@ class _Sharing:
     def _join(self, joined: Mapping[Alloca, str]) -> None:
         """Let all threads of a row join what they have."""
         builder, count = self.builder, steps_of(self.lanes)
-        if count * len(joined) <= FEW_EXCHANGES:
+        if count * sum(map(_size, joined)) <= FEW_EXCHANGES:
             for step in range(count):
                 self._add_others(joined, builder.const(1 << step))
         elif joined:
@@ -282,10 +285,24 @@ class _Sharing:
         """Add what the thread at a distance has to what each thread has."""
         builder = self.builder
         for variable, op in joined.items():
-            own = builder.add(LocalLoad(variable, type=variable.type))
-            other = builder.add(Collective("shuffle_xor", [own, distance], type=variable.type))
-            other.hint = f"other_{variable.name or variable.hint or 'value'}"
-            builder.add(LocalStore(variable, builder.op(op, own, other)))
+            for number in _numbers_of(builder, variable):
+                own = builder.load(number)
+                other = builder.add(Collective("shuffle_xor", [own, distance], type=own.type))
+                other.hint = f"other_{variable.name or variable.hint or 'value'}"
+                builder.store(number, builder.op(op, own, other))
+
+
+def _size(variable: Alloca) -> int:
+    return variable.type.size if isinstance(variable.type, Tensor) else 1
+
+
+def _numbers_of(builder: Builder, variable: Alloca) -> list[Statement]:
+    """Return a variable, or pointers to the elements of a vector."""
+    if not isinstance(variable.type, Tensor):
+        return [variable]
+    indices = product(*map(range, variable.type.shape))
+    element = variable.type.element
+    return [builder.add(MatrixPtr(variable, [builder.const(k) for k in index], type=element)) for index in indices]
 
 
 def make_atomic(block: Block, changes: dict[Statement, Scatter], comments: bool) -> None:

@@ -19,21 +19,27 @@ from ....ir.statements import (
     If,
     LocalLoad,
     LocalStore,
+    MatrixInit,
     Operation,
     RangeFor,
     base_pointer,
 )
-from ....ir.types import Scalar
+from ....ir.types import Scalar, Tensor, element_of
 
 JOINED = {"add": "add", "sub": "add", "min": "min", "max": "max"}
 """Operations of accumulators, and what joins those of the threads."""
+MOST_ELEMENTS = 4
+"""The most elements of vectors that threads join."""
 
 
 def accumulators(
-    row: RangeFor, fast_math: bool, known: Collection[Statement] = frozenset()
+    row: RangeFor, fast_math: bool, known: Collection[Statement] = frozenset(), vectors: bool = False
 ) -> dict[Alloca, str] | None:
     """Return the variables that a loop only adds to or takes the least or greatest of; None if it does anything else
-    than that and storing elements. known: stores and changes of other kinds that threads may share."""
+    than that and storing elements.
+
+    known: stores and changes of other kinds that threads may share. vectors: variables may be short vectors.
+    """
     inside = {s for s in walk(row.body) if isinstance(s, Alloca)}
     found: dict[Alloca, str] = {}
     own_loads: set[Statement] = set()
@@ -42,7 +48,7 @@ def accumulators(
             variable = statement.pointer
             if base_pointer(variable) in inside or statement in known or isinstance(base_pointer(variable), Reference):
                 continue  # what a thread adds to a reduction is joined with that of all others in any case
-            op = _joining(statement, fast_math)
+            op = _joining(statement, fast_math, vectors)
             if not isinstance(variable, Alloca) or op is None or found.setdefault(variable, op) != op:
                 return None
             own_loads.add(statement.value.operands[0])  # type: ignore[attr-defined]
@@ -63,12 +69,15 @@ def accumulators(
     return found if is_sum and not is_read and len(uses) == len(own_loads) else None
 
 
-def _joining(store: LocalStore, fast_math: bool) -> str | None:
+def _joining(store: LocalStore, fast_math: bool, vectors: bool) -> str | None:
     """Return the operation that joins the values of a variable, None if a store is no accumulation."""
     value = store.value
-    if not isinstance(value, Operation) or value.op not in JOINED or not isinstance(value.type, Scalar):
+    if not isinstance(value, Operation) or value.op not in JOINED or not isinstance(value.type, Scalar | Tensor):
         return None
-    if value.type.bits not in (32, 64) or (value.type.is_float and value.op in ("add", "sub") and not fast_math):
+    if isinstance(value.type, Tensor) and not (vectors and value.type.size <= MOST_ELEMENTS):
+        return None
+    number = element_of(value.type)
+    if number.bits not in (32, 64) or (number.is_float and value.op in ("add", "sub") and not fast_math):
         return None
     first = value.operands[0]
     return JOINED[value.op] if isinstance(first, LocalLoad) and first.pointer is store.pointer else None
@@ -78,10 +87,10 @@ def start_with_zeros(builder: Builder, before: list[Statement], joined: dict[All
     """Let sums that start with another number start with it in the first of the threads only."""
     for variable, op in joined.items():
         if op == "add" and not _starts_with_zero(before, variable):
-            assert isinstance(variable.type, Scalar)
+            assert variable.type is not None
             first = builder.add(If(builder.op("gt", lane, builder.const(0))))
             with builder.into(first.then):
-                builder.add(LocalStore(variable, builder.const(0, variable.type)))
+                builder.add(LocalStore(variable, builder.zero(variable.type)))
 
 
 def _starts_with_zero(before: list[Statement], variable: Alloca) -> bool:
@@ -93,4 +102,6 @@ def _starts_with_zero(before: list[Statement], variable: Alloca) -> bool:
     ]
     if not stores:
         return True
-    return stores[-1] in before and isinstance(stores[-1].value, Const) and stores[-1].value.value == 0
+    last = stores[-1].value
+    parts = last.elements if isinstance(last, MatrixInit) else [last]
+    return stores[-1] in before and all(isinstance(part, Const) and part.value == 0 for part in parts)

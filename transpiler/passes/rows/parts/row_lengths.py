@@ -9,7 +9,17 @@ from math import prod
 
 from ....ir.elements.own_memory import is_alone
 from ....ir.nodes import Statement, operands, walk
-from ....ir.statements import ArrayShape, Const, GlobalLoad, GlobalPtr, GlobalStore, Operation, RangeFor, base_pointer
+from ....ir.statements import (
+    ArrayShape,
+    Const,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalStore,
+    Operation,
+    RangeFor,
+    base_pointer,
+    is_const,
+)
 from ....ir.types import Scalar
 from ....options import MAX_ITERATIONS
 from ...analysis.loops.stretches import Stretch, is_in_stretch, stretch_of
@@ -34,6 +44,10 @@ def lanes_of(row: RangeFor, loop: RangeFor, outer: RangeFor | None, most: int) -
     if all(_is_read(bound, loop) for bound in (*row.starts, *row.ends)):
         is_own = any(len(p.indices) == 1 and is_index_of(p.indices[0], row) for p in elements)
         lanes = LANES if is_own and not any(_is_in_column_of(pointer, row, loop) for pointer in elements) else 0
+    elif is_const(row.starts[0], 0) and _is_read(row.ends[0], loop):
+        own = [p for p in elements if _is_in_row_of(p, row, loop, outer)]
+        is_shared = own and not any(_is_in_column_of(pointer, row, loop) for pointer in elements)
+        lanes = min(_lanes_of_part(pointer, most) for pointer in own) if is_shared else 0
     elif (stretch := stretch_of(row, loop)) is not None:
         is_own = any(p.indices and is_index_of(p.indices[-1], row) and _is_in_order(p) for p in elements)
         is_shared = is_own and not any(_is_in_column_of(pointer, row, loop) for pointer in elements)
@@ -111,6 +125,12 @@ def _lanes_of_rows(length: int | None, most: int) -> int:
     while lanes >= LANES and lanes * FEWEST > length:
         lanes //= 2
     return lanes if lanes >= LANES else 0
+
+
+def _lanes_of_part(pointer: GlobalPtr, most: int) -> int:
+    """Return the threads of the first part of a row whose length is read: on average it is half of the row."""
+    shape = pointer.array.shape
+    return _lanes_of_rows(None if shape is None else shape[-1] // 2, most)
 
 
 def _most_rows(loop: RangeFor) -> int:
