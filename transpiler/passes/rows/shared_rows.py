@@ -56,6 +56,7 @@ from ...ir.statements import (
     Array,
     ArrayShape,
     AtomicOp,
+    GlobalPtr,
     GlobalStore,
     If,
     LoopIndex,
@@ -65,20 +66,30 @@ from ...ir.statements import (
 from ...ir.tasks import Apart, AtLeast, AtMost, Condition, Kernel, Length, Task
 from ...ir.threads import Barrier, Collective
 from ...ir.types import Tensor, i32
-from ...options import MAX_ITERATIONS
+from ...options import MAX_ITERATIONS, CompileOptions
 from ..analysis.aliasing import writes_what_is_read
 from ..analysis.loops.scatters import Scatter, scatters
 from ..analysis.loops.stretches import Stretch, added_to, stretch_of
 from ..analysis.queries import names_of
 from ..context import PassContext
 from ..tasks.parts.copies import put_in_place, say_when, split
-from ..tiles.parts.tiled_loops import add_axis, replace_indices
+from ..tiles.parts.tiled_loops import add_axis, new_shared, replace_indices
 from .parts.accumulators import accumulators, start_with_zeros
 from .parts.exchanges import add_steps, steps_of
 from .parts.first_lane import add_parts, must_be_apart, seen_by_all, users_in
 from .parts.own_stores import joined_pairs, own_stores
 from .parts.row_extremes import add_exchange, add_places, extremes, stores_of
-from .parts.row_lengths import FEWEST, LANES, LANES_OF_UNKNOWN, MOST_LANES, lanes_of, stretch_in
+from .parts.row_lengths import (
+    FEWEST,
+    LANES,
+    LANES_OF_UNKNOWN,
+    MOST_LANES,
+    MOST_THREADS,
+    lanes_of,
+    pays_for_vectors,
+    stretch_in,
+    threads_of_block,
+)
 from .parts.row_loops import Late, RowLoops, exchange_together, is_counted, joined_late, loops_over_rows
 from .parts.strided_rows import stride
 
@@ -128,9 +139,20 @@ def _divide(kernel: Kernel, task: Task, most: int, context: PassContext) -> bool
         say_when(task, other, conditions)
         put_in_place(kernel, task, [task, other])
         if not apart:
-            _share(other, loops.outer_are_rows, lanes, context)
-    _share(task, loops.outer_are_rows, own, context)
+            _share(kernel, other, loops.outer_are_rows, lanes, context)
+    elif lanes == most and _may_have_blocks(task, loops, context):
+        own = max(threads_of_block(task.loop, rows), lanes)
+    _share(kernel, task, loops.outer_are_rows, own, context)
     return True
+
+
+def _may_have_blocks(task: Task, loops: RowLoops, context: PassContext) -> bool:
+    """Return whether a row may have a block: its threads join sums only, and wait for each other."""
+    loop, capabilities, options = task.loop, context.capabilities, context.options
+    assert loop is not None
+    is_chosen = loop.block_dim is not None or loop.grid_stride or options.block_dim != CompileOptions().block_dim
+    is_plain = not (loops.around or task.reductions or any(map(extremes, loops.rows)))
+    return is_plain and not is_chosen and capabilities.has_shared_memory and capabilities.max_block_dim >= MOST_THREADS
 
 
 def _worth_sharing(task: Task, most: int) -> tuple[RowLoops, int]:
@@ -166,31 +188,40 @@ def _may_join(loops: RowLoops, changes: Collection[Statement], context: PassCont
 
 def _joined(row: RangeFor, changes: Collection[Statement], context: PassContext) -> dict[Alloca, str] | None:
     """Return the accumulators of a loop, which may also find extremes, and change elements in any order."""
-    return accumulators(row, context.options.fast_math, stores_of(extremes(row)).union(changes), vectors=True)
+    known, vectors = stores_of(extremes(row)).union(changes), pays_for_vectors(row)
+    return accumulators(row, context.options.fast_math, known, vectors)
 
 
-def _share(task: Task, outer_are_rows: bool, lanes: int, context: PassContext) -> None:
+def _share(kernel: Kernel, task: Task, outer_are_rows: bool, lanes: int, context: PassContext) -> None:
     """Give each iteration of a task several threads."""
     loops = loops_over_rows(task, outer_are_rows)
     changes = _changes(task, loops.rows, context) or {}
-    _Sharing(task, loops, changes, lanes, context).run()
+    _Sharing(kernel, task, loops, changes, lanes, context).run()
 
 
 class _Sharing:
     """Gives each iteration of a task several threads.
 
     Attributes:
+        lanes: threads of a row. width: those of a subgroup; a row has one, a part of one, or those of a block.
         joined: the accumulators of each row, with the operations that join those of the threads.
         late: what is joined behind a serial loop around rows. found: what rows find.
         stretches: the bounds of rows that are parts of long ones.
     """
 
     def __init__(
-        self, task: Task, loops: RowLoops, changes: dict[Statement, Scatter], lanes: int, context: PassContext
+        self,
+        kernel: Kernel,
+        task: Task,
+        loops: RowLoops,
+        changes: dict[Statement, Scatter],
+        lanes: int,
+        context: PassContext,
     ) -> None:
         loop, rows, self.explains = task.loop, loops.rows, context.options.why_comments
         assert loop is not None
-        self.task, self.loops, self.lanes = task, loops, lanes
+        self.kernel, self.task, self.loops, self.lanes = kernel, task, loops, lanes
+        self.width = min(lanes, MOST_LANES, context.capabilities.subgroup_size or lanes)
         self.joined = {row: _joined(row, changes, context) or {} for row in rows}
         self.late = {
             outer: joined_late(outer, {row: self.joined[row] for row in rows if loops.around.get(row) is outer})
@@ -201,7 +232,10 @@ class _Sharing:
         self.users = users_in(task.body)
         for row in rows:
             make_atomic(row.body, changes, self.explains)
-        add_axis(task, {}, lanes, "lane")
+        add_axis(task, {}, lanes, "lane" if lanes == self.width else "thread")
+        if lanes > self.width:
+            loop.grid_stride = False
+            task.block_dim, task.tile = lanes, (lanes,)
         self.builder = Builder(Block(), loop.location)
         self.lane = self.builder.add(LoopIndex(loop, len(loop.starts) - 1, type=i32, name=loop.names[-1]))
 
@@ -210,7 +244,8 @@ class _Sharing:
         body, builder, first = self.task.body.statements, self.builder, self.loops.rows[0]
         if self.explains:
             number = WORDS.get(self.lanes, self.lanes)
-            note = f"{number} threads share a row and read neighbours together (shared_rows)"
+            block = ", a block," if self.lanes > self.width else ""
+            note = f"{number} threads{block} share a row and read neighbours together (shared_rows)"
             first.remarks = (Remark(note, "above", first.location), *first.remarks)
         outermost = self.loops.outermost
         last = body.index(outermost[-1])
@@ -219,7 +254,7 @@ class _Sharing:
             together = [outer for outer in outermost if self._joins(outer)]
             joined = max((body.index(outer) + 1 for outer in together), default=0)  # all have come so far there
             if writes_what_is_read(Block(body[last + 1 :]), Block(body[joined : last + 1])):
-                builder.add(Barrier("subgroup"))
+                builder.add(Barrier("subgroup" if self.lanes == self.width else "block"))
             builder.add(If(builder.op("eq", self.lane, builder.const(0)))).then.statements += body[last + 1 :]
         self.task.body.statements = builder.block.statements
 
@@ -272,14 +307,37 @@ class _Sharing:
 
     def _join(self, joined: Mapping[Alloca, str]) -> None:
         """Let all threads of a row join what they have."""
-        builder, count = self.builder, steps_of(self.lanes)
+        builder, count = self.builder, steps_of(self.width)
         if count * sum(map(_size, joined)) <= FEW_EXCHANGES:
             for step in range(count):
                 self._add_others(joined, builder.const(1 << step))
         elif joined:
-            steps, distance = add_steps(builder, self.lanes)
+            steps, distance = add_steps(builder, self.width)
             with builder.into(steps.body):
                 self._add_others(joined, distance)
+        if joined and self.lanes > self.width:
+            self._join_subgroups(joined)
+
+    def _join_subgroups(self, joined: Mapping[Alloca, str]) -> None:
+        """Let all threads of a block join what its subgroups have."""
+        builder, count = self.builder, self.lanes // self.width
+        own = builder.op("floordiv", self.lane, builder.const(self.width))
+        arrays = []
+        for variable in joined:
+            name = f"{variable.name or variable.hint or 'value'}_of_warps"
+            arrays.append(new_shared(self.kernel, name, variable.type, (count,)))
+            place = builder.add(GlobalPtr(arrays[-1], [own], type=variable.type))
+            builder.store(place, builder.load(variable))
+        builder.add(Barrier("block"))
+        zero, one, end = (builder.const(number) for number in (0, 1, count))
+        for variable, array in zip(joined, arrays, strict=True):
+            builder.store(variable, builder.load(builder.add(GlobalPtr(array, [zero], type=variable.type))))
+        others = builder.add(RangeFor([one], [end], [one], ["warp"]))
+        with builder.into(others.body):
+            warp = builder.add(LoopIndex(others, 0, type=i32, name="warp"))
+            for (variable, op), array in zip(joined.items(), arrays, strict=True):
+                value = builder.load(builder.add(GlobalPtr(array, [warp], type=variable.type)))
+                builder.store(variable, builder.op(op, builder.load(variable), value))
 
     def _add_others(self, joined: Mapping[Alloca, str], distance: Statement) -> None:
         """Add what the thread at a distance has to what each thread has."""
