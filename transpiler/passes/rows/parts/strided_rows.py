@@ -1,4 +1,4 @@
-"""Loops over a row, of which each of several threads takes every so-many-th iteration."""
+"""The loop over a row that threads share: each takes iterations that are as many apart as there are threads."""
 
 from __future__ import annotations
 
