@@ -345,3 +345,24 @@ def test_columns_are_normalized(target: str, shape: tuple[int, int], in_place: b
     np.testing.assert_allclose(mean.to_numpy(), numbers.mean(0), rtol=1e-5)
     source = normalize.source(arch=ti.cuda)
     assert "threads share a column" in source and source.count("__syncthreads();") == 1
+
+
+@pytest.mark.parametrize("columns", [8, 33])
+def test_few_sums_of_products_of_columns(target: str, columns: int) -> None:
+    """Each block reads the same elements as others, as in a covariance: there are too few sums for a GPU."""
+    rows = 1031
+    x, c = ti.field(ti.f32, (rows, columns)), ti.field(ti.f32, (columns, columns))
+    values = np.random.default_rng(columns).integers(-4, 5, (rows, columns)).astype(np.float32)
+    x.from_numpy(values)
+
+    @ti.kernel
+    def products():
+        for p, q in c:
+            s = 0.0
+            for i in range(rows):
+                s += x[i, p] * x[i, q]
+            c[p, q] = s
+
+    products()
+    assert np.array_equal(c.to_numpy(), values.T @ values)
+    assert "(shared_columns)" in products.source(arch=ti.cuda)
