@@ -167,6 +167,12 @@ def adds(x: F1, y: F1, a: ti.f32):
 
 
 @ti.kernel
+def shifts(x: F1, y: F1, a: ti.f32):
+    for i in x:
+        x[i] = a * x[i] + 1.0
+
+
+@ti.kernel
 def copies(x: F1, y: F1, a: ti.f32):
     for i in x:
         y[i] = x[i] * a
@@ -201,7 +207,7 @@ def once(x: F1, y: F1, a: ti.f32):
     x[0] *= a
 
 
-@pytest.mark.parametrize("kernel", [adds_a_product, adds, copies, moves, normalizes, starts_from_0, once])
+@pytest.mark.parametrize("kernel", [adds_a_product, adds, shifts, copies, moves, normalizes, starts_from_0, once])
 def test_what_does_not_decay_stays(kernel) -> None:
     assert "flushed" not in kernel.source(ti.ndarray(ti.f32, 8), ti.ndarray(ti.f32, 8), 0.5)
 

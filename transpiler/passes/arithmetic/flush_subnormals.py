@@ -19,8 +19,8 @@ of each region, also where a kernel raises, and a reader does not see which numb
 
 Flushed is what a loop stores in an element of an array, or in a member of one, if a factor of it was loaded from the
 same array; where nothing remains of the element, also from an array whose elements the kernel takes from there, as from
-u[i] = v[i] above. Quotients by numbers that the kernel computes do not count, since most normalize, nor do arrays that
-a loop of the kernel sets to 0. Atomic operations stay.
+u[i] = v[i] above. What has a number as a term, a * x[i] + 1, does not decay to 0. Quotients by numbers that the kernel
+computes do not count, since most normalize, nor do arrays that a loop of the kernel sets to 0. Atomic operations stay.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class _Flushing:
 
     def _decays(self, value: Statement, parts: Parts, arrays: set[Array], member: str) -> bool:
         """Return whether a factor of what is stored in arrays comes from where it is stored."""
-        if not parts.factors or not is_flushed(value.type):
+        if not parts.factors or not is_flushed(value.type) or _is_shifted(value):
             return False
         places = {Place(array, member) for array in arrays}
         if not places.isdisjoint(parts.factors):
@@ -170,6 +170,13 @@ def _repeated(kernel: Kernel) -> list[Block]:
     serial = [s for task in kernel.tasks if task.loop is None for s in walk(task.body)]
     loops += [s.body for s in serial if isinstance(s, (RangeFor, While))]
     return [*loops, *(function.body for function in kernel.functions)]
+
+
+def _is_shifted(value: Statement) -> bool:
+    """Return whether a number other than 0 is a term of a value, which then decays to another one."""
+    if isinstance(value, Operation) and value.op in ("add", "sub"):
+        return any(map(_is_shifted, value.operands))
+    return isinstance(value, Const) and value.value != 0
 
 
 def _flushed(value: Statement) -> Operation:
