@@ -194,6 +194,8 @@ class Capabilities:
     """Whether a block has memory of its own that is faster than the caches."""
     vectorizes_loops: bool = False
     """Whether its compiler makes vectors (SIMD) of the iterations of plain loops, as gcc and LLVM do."""
+    traps_subnormals: bool = False
+    """Whether an operation takes some 100 times as long where an operand or the result is subnormal."""
     predicts_branches: bool = False
     """Whether a branch is a jump that the processor guesses, and pays 15 to 20 cycles for a wrong guess; gcc 12 makes
     such jumps of many selections, too. Threads of a warp select instead."""

@@ -400,6 +400,7 @@ OPS: dict[str, Op] = {
         Op("shifted_bits", 2, _word_shift, _shift_right_logical),
         Op("rounded_half", 1, _real, lambda a: a),
         Op("root_square", 1, _real, lambda a: a * a),
+        Op("flushed", 1, _real, lambda a: type(a)(0) if abs(a) < np.finfo(a.dtype).tiny else a),
         Op("normal_rsqrt", 1, _real, lambda a: type(a)(1) / np.sqrt(a)),
         Op("normal_sqrt", 1, _real, np.sqrt),
         Op("short_sin", 1, _real, np.sin),
@@ -497,6 +498,7 @@ OPS: dict[str, Op] = {
 `normal_rsqrt`, `normal_sqrt` and `normal_reciprocal` are `rsqrt`, `sqrt` and `1 / x` of an f32 that is no subnormal
 number, or counts as 0 if it is; `normal_norm` is `norm` by `normal_sqrt` (`passes/arithmetic/normal_numbers.py`).
 `root_square` is the product of a square root by itself (`passes/arithmetic/root_squares.py`).
+`flushed` is its operand, or 0 if this is a subnormal number (`passes/arithmetic/flush_subnormals.py`).
 `lean_matmul` is `matmul` without products by constants that are 0 (`passes/arithmetic/lean_products.py`).
 `at_most`, `at_least`, `running_min` and `running_max` are those of `EXTREMES`.
 """

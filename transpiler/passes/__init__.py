@@ -42,6 +42,8 @@ from .addresses.step_addresses import step_addresses
 from .analysis.call_effects import call_effects
 from .arithmetic.constant_divisors import constant_divisors
 from .arithmetic.constant_factors import constant_factors
+from .arithmetic.flush_subnormals import NEEDS as DECAYS
+from .arithmetic.flush_subnormals import flush_subnormals
 from .arithmetic.inverse_roots import inverse_roots
 from .arithmetic.lean_products import lean_products
 from .arithmetic.literal_products import literal_products
@@ -216,6 +218,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     hoist_loads: (RangeFor,),
     unroll_components: (RangeFor,),
     axis_sums: (AtomicOp,),
+    flush_subnormals: DECAYS,
     keep_elements: (RangeFor, While),
     loads_before_loops: (RangeFor, While),
     carried_elements: (RangeFor,),
@@ -338,6 +341,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         axis_sums,  # after cleanup, which merges pointers; before all passes that look at serial loops and sums
         dead_code,  # what one of several loops in place of one no longer needs
         demote_atomics,  # after `axis_sums`, whose loops may be the only ones that add to an element
+        flush_subnormals,  # after `demote_atomics`: `*=` is a load and a store; before `keep_elements`, likewise
         keep_elements,  # after cleanup: equal indices are one value; after `demote_atomics`: `+=` is a load and a store
         loads_before_loops,  # after `keep_elements`: loops that no longer store change nothing that they load
         carried_elements,  # after `keep_elements`, whose elements are the same in all iterations

@@ -17,6 +17,7 @@ PORTABLE = Capabilities(
     joins_in_order=True,
     has_few_threads=True,
     vectorizes_loops=True,
+    traps_subnormals=True,
     predicts_branches=True,
     keeps_zero_products=True,
     has_constant_tests=True,

@@ -1,7 +1,10 @@
-// shadesmith 0.1.0, c e3ad1425, drift.py:28: drift(dt: f32, axis: i32)
+// shadesmith 0.1.0, c 3dad2100, drift.py:28: drift(dt: f32, axis: i32)
 #include <math.h>
 
 enum { position_n0 = 100000 };  // position.shape[0]
+
+// x, or 0 if it is subnormal: processors multiply such numbers up to 100 times as slowly.
+static inline float flushed_f32(float x) { return x * !(fabsf(x) < 0x1p-126f); }
 
 typedef struct { float x, y, z; } vec3;
 
@@ -37,11 +40,12 @@ struct Args {
 
 // drift.py:29  for i in position:
 static inline void task(const struct Args args, int i) {
+    // flushed: a subnormal number would never decay to 0 (flush_subnormals)
     // drift.py:30  velocity[i] -= 0.1 * velocity[i] * dt
     // not atomic: no other iteration writes it (demote_atomics)
-    velocity_x(i) -= 0.1f * velocity_x(i) * args.dt;
-    velocity_y(i) -= 0.1f * velocity_y(i) * args.dt;
-    velocity_z(i) -= 0.1f * velocity_z(i) * args.dt;
+    velocity_x(i) = flushed_f32(velocity_x(i) - 0.1f * velocity_x(i) * args.dt);
+    velocity_y(i) = flushed_f32(velocity_y(i) - 0.1f * velocity_y(i) * args.dt);
+    velocity_z(i) = flushed_f32(velocity_z(i) - 0.1f * velocity_z(i) * args.dt);
     // drift.py:31  velocity[i].y -= 9.8 * dt
     velocity_y(i) -= 9.8f * args.dt;  // not atomic: no other iteration writes it (demote_atomics)
     // drift.py:32  position[i] += velocity[i] * dt
@@ -61,9 +65,9 @@ static inline void task(const struct Args args, int i) {
         }
         // drift.py:35  velocity[i] *= -0.5 * velocity[i].norm()
         float product = -0.5f * vec3_length((vec3){velocity_x(i), velocity_y(i), velocity_z(i)});
-        velocity_x(i) *= product;
-        velocity_y(i) *= product;
-        velocity_z(i) *= product;
+        velocity_x(i) = flushed_f32(velocity_x(i) * product);
+        velocity_y(i) = flushed_f32(velocity_y(i) * product);
+        velocity_z(i) = flushed_f32(velocity_z(i) * product);
     }
 }
 

@@ -43,7 +43,9 @@ def test_a_block_a_row(target: str, number: str, rows: int, length: int) -> None
 
     reduce()
     totals = 5 + values.sum(1)
-    expected = np.stack([totals, (values * (np.arange(length) % 5)).max(1), values[:, 3:].min(1), [length - 3] * rows], 1)
+    expected = np.stack(
+        [totals, (values * (np.arange(length) % 5)).max(1), values[:, 3:].min(1), [length - 3] * rows], 1
+    )
     assert np.array_equal(found.to_numpy(), expected)
     assert np.array_equal(b.to_numpy()[:, 3:], (values + totals[:, None])[:, 3:])
     assert BLOCK in reduce.source(arch=ti.cuda)

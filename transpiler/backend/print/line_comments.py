@@ -27,6 +27,8 @@ NUMBER = re.compile(
 NAME = re.compile(r"[A-Za-z_]\w*")
 WORD = re.compile(f"{NAME.pattern}|{NUMBER.pattern}")
 """A name or a number, in one search. A number that touches a name is none of both."""
+FLUSHED = frozenset({"flushed_f32", "flushed_f64"})
+"""Functions that a statement may call without a word in Python: a remark tells why (`flush_subnormals`)."""
 BETWEEN_RUNS = "".join(c if c.isalnum() or c in "_." else " " for c in map(chr, range(128)))
 """A table of characters: blanks between runs that contain all of a word, except for the sign of an exponent."""
 COMMENT = re.compile(r"//[^\n]*")
@@ -199,8 +201,10 @@ def _words(line: str) -> set[str | float]:
 def _in_python(name: str, names: set[str], members: Mapping[str, Sequence[str]]) -> Sequence[str]:
     """Return the names that one that is not in Python stands for: `sqrt` for `sqrtf`, `a`, `b` for `a_b`.
 
-    Of our functions, `sin` for `short_sin_f32`.
+    Of our functions, `sin` for `short_sin_f32`, and nothing for `flushed_f32`.
     """
+    if name in FLUSHED:
+        return ()
     if name in members:
         return members[name]
     short, helper = name.removesuffix("f"), name.removeprefix("short_").removesuffix("_f32")

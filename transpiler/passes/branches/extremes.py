@@ -38,7 +38,7 @@ from ..analysis.queries import trip_count
 from ..analysis.steady_values import SteadyValues
 from ..context import PassContext
 
-PRESERVING = frozenset({"abs", "neg", "floor", "ceil", "round", "transpose", "rounded_half"})
+PRESERVING = frozenset({"abs", "neg", "floor", "ceil", "round", "transpose", "rounded_half", "flushed"})
 """Operations whose result is a number whenever their operand is one."""
 EITHER = frozenset({"min", "max", "running_min", "running_max"})
 """Operations whose result is a number whenever one of their operands is one."""

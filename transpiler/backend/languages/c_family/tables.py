@@ -83,6 +83,7 @@ FLOATS: dict[str, Syntax] = {
     "normal_reciprocal": custom("1 / {0}", MULTIPLY, UNARY),
     "rounded_half": same(),
     "root_square": custom("({0} * {0})", PRIMARY, MULTIPLY),
+    "flushed": call("flushed_$t"),
     "isnan": call("is_nan_$t"),
     "isinf": call("is_inf_$t"),
     **{name: call(f"{name}$f") for name in MATH_H},

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ....ir.types import Scalar, f32, i32
 from ..c_family import tables as tables_c
-from ..common.syntax_forms import ADD, PRIMARY, UNARY, Syntax, c_cast, call, constructor, custom
+from ..common.syntax_forms import ADD, PRIMARY, UNARY, Syntax, c_cast, call, constructor, custom, same
 
 TYPES: dict[str, str] = {**tables_c.TYPES, "f16": "half"}
 
@@ -30,7 +30,7 @@ INTEGERS: dict[str, Syntax] = {
 
 LONG: dict[str, Syntax] = {"abs": call("llabs"), "popcnt": call("__popcll"), "clz": call("__clzll")}
 
-FLOATS: dict[str, Syntax] = {"rsqrt": call("rsqrt$f"), "normal_rsqrt": call("rsqrt$f")}
+FLOATS: dict[str, Syntax] = {"rsqrt": call("rsqrt$f"), "normal_rsqrt": call("rsqrt$f"), "flushed": same()}
 F32: dict[str, Syntax] = {
     "normal_rsqrt": call("normal_rsqrt_f32"),
     "normal_sqrt": call("normal_sqrt_f32"),

@@ -85,6 +85,7 @@ FLOATS: dict[str, Syntax] = {
     "isinf": call("is_inf_$t"),
     **{name: call(name) for name in ("abs", "sign", *MATH_H)},
     "rounded_half": same(),
+    "flushed": same(),
     "root_square": custom("({0} * {0})", PRIMARY, MULTIPLY),
 }
 

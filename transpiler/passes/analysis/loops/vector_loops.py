@@ -46,7 +46,7 @@ NOT_TAKEN = (
 )  # fmt: skip
 FOR_VECTORS = frozenset({
     "add", "sub", "mul", "div", "neg", "abs", "sqrt", "min", "max", "select", "dot", "norm", "lt", "le", "gt", "ge",
-    "eq", "ne", "logical_and", "logical_or", "logical_not", "bit_and", "bit_or", "bit_xor", "bit_not",
+    "eq", "ne", "logical_and", "logical_or", "logical_not", "bit_and", "bit_or", "bit_xor", "bit_not", "flushed",
 })  # fmt: skip
 """Operations that processors have for vectors."""
 SELECTED = FOR_VECTORS - {"div", "sqrt", "dot", "norm"}

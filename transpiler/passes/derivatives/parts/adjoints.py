@@ -136,6 +136,7 @@ ADJOINTS: dict[str, Rule] = {
     "short_cos": lambda g, y, a: (-g * a.apply("sin"),),
     "normal_reciprocal": lambda g, y, a: (-g * y * y,),
     "rounded_half": lambda g, y, a: (g,),
+    "flushed": lambda g, y, a: (g,),
     "root_square": lambda g, y, a: (2.0 * g * a,),
     "select": _choice,
     "dot": lambda g, y, a, b: (2.0 * g * a,) if a.statement is b.statement else (g * b, g * a),
