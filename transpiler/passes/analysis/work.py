@@ -35,7 +35,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor
 
-OPERATIONS_OF = {"fma": 2, "neg": 0, "select": 0}
+OPERATIONS_OF = {"fma": 2, "neg": 0, "select": 0, "flushed": 0}
 """Operations on floats that do not count as one."""
 
 Axis = tuple[int, int]
