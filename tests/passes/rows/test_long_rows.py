@@ -9,6 +9,7 @@ import shadesmith as ti
 
 pytestmark = pytest.mark.targets("vulkan", "cuda")  # elsewhere the pass returns at once
 
+Table = ti.types.ndarray(ti.f32, 2)
 BLOCK = "threads, a block, share a row"
 SHARED = "share a row and read neighbours together (shared_rows)"
 
@@ -53,7 +54,7 @@ def test_a_block_a_row(target: str, number: str, rows: int, length: int) -> None
 
 def test_which_rows_have_a_block() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
-    long, short = ti.field(ti.f32, (512, 32768)), ti.field(ti.f32, (512, 4000))
+    long, short = ti.field(ti.f32, (1024, 32768)), ti.field(ti.f32, (1024, 1000))
     many, one = ti.field(ti.f32, (8192, 4096)), ti.field(ti.f32, (1, 1 << 20))
     y, total, best = ti.field(ti.f32, 8192), ti.field(ti.f32, ()), ti.field(ti.i32, 8192)
 
@@ -176,3 +177,29 @@ def test_means_of_neighbours_have_a_thread_each() -> None:
             y[i] = s
 
     assert "(shared_rows)" not in smooth.source(arch=ti.cuda)
+
+
+@pytest.mark.parametrize(("rows", "length"), [(0, 5000), (1, 4096), (2, 4095), (3, 5001), (5, 130), (9, 7)])
+def test_rows_whose_length_a_launch_knows(target: str, rows: int, length: int) -> None:
+    """Three tasks: a block, a warp or a few threads for a row; overlapping arrays have a thread a row."""
+    @ti.kernel
+    def normalize(x: Table, y: Table):
+        for i in range(x.shape[0]):
+            total, greatest = 0.0, -1.0
+            for k in range(x.shape[1]):
+                total += x[i, k]
+                greatest = ti.max(greatest, x[i, k])
+            for k in range(x.shape[1]):
+                y[i, k] = x[i, k] * greatest - total
+
+    values = np.random.default_rng(rows).integers(0, 4, (rows, length)).astype(np.float32)
+    x, y = ti.ndarray(ti.f32, (rows, length)), ti.ndarray(ti.f32, (rows, length))
+    x.from_numpy(values)
+    expected = values * values.max(1, initial=-1.0, keepdims=True) - values.sum(1, keepdims=True)
+    normalize(x, y)
+    assert np.array_equal(y.to_numpy(), expected)
+    normalize(x, x)
+    assert np.array_equal(x.to_numpy(), expected)
+    source = normalize.source(x, y, arch=ti.cuda)
+    assert BLOCK in source and "for up to 8,191 rows of 4,096 and more if y and x do not overlap" in source
+    assert "for other rows of 128 and more if y and x do not overlap" in source

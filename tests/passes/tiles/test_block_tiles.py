@@ -531,3 +531,26 @@ def test_bounds_near_the_largest_index(target: str) -> None:
     x, out = ti.ndarray(ti.i32, 8), ti.ndarray(ti.i32, 5)
     near(x, out)
     assert out.to_numpy().tolist() == [647] * 5
+
+
+def test_a_loop_that_also_loads_a_number(target: str) -> None:
+    """The gradient of a sum over pairs loads that of the loss in the serial loop."""
+    n = 64
+    x = ti.field(ti.f32, n, needs_grad=True)
+    loss = ti.field(ti.f32, (), needs_grad=True)
+    x.from_numpy(np.arange(n, dtype=np.float32) % 7)
+
+    @ti.kernel
+    def pairs():
+        for i in range(n):
+            s = 0.0
+            for j in range(n):
+                s += (x[i] - x[j]) ** 2
+            loss[None] += s
+
+    with ti.ad.Tape(loss):
+        pairs()
+    values = np.arange(n) % 7
+    assert loss[None] == ((values[:, None] - values) ** 2).sum()
+    assert np.array_equal(x.grad.to_numpy(), 4.0 * (n * values - values.sum()))
+    assert "_tile[" in pairs.grad.source(arch=ti.cuda)

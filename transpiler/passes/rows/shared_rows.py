@@ -83,8 +83,11 @@ from .parts.row_lengths import (
     FEWEST,
     LANES,
     LANES_OF_UNKNOWN,
+    LONG_OF_UNKNOWN,
+    MANY_ROWS,
     MOST_LANES,
     MOST_THREADS,
+    THREADS_OF_UNKNOWN,
     lanes_of,
     pays_for_vectors,
     stretch_in,
@@ -113,10 +116,11 @@ def shared_rows(kernel: Kernel, context: PassContext) -> bool:
     return changed
 
 
-def _divide(kernel: Kernel, task: Task, most: int, context: PassContext) -> bool:
+def _divide(kernel: Kernel, task: Task, most: int, context: PassContext, is_first: bool = True) -> bool:
     """Give the rows of a task several threads each, if that is right and worth it; return whether it is.
 
-    A task whose rows have a length that only the launch knows becomes two, for long rows and for others.
+    A task whose rows have a length that only the launch knows becomes two, for long rows and for others; before that it
+    becomes two for few rows that have a block each, and for others. is_first: that is to be done.
     """
     loops, lanes = _worth_sharing(task, most)
     rows = loops.rows
@@ -130,13 +134,22 @@ def _divide(kernel: Kernel, task: Task, most: int, context: PassContext) -> bool
     if apart and not is_known:
         return False
     is_unknown = lanes == LANES_OF_UNKNOWN < most and is_known
+    axes = tuple(map(Length, range(len(task.loop.starts))))
     if is_unknown and isinstance(end, ArrayShape) and isinstance(end.array, Array):
-        conditions.insert(0, AtLeast((Length(end.axis, end.array),), most * FEWEST))
+        length = (Length(end.axis, end.array),)
+        if is_first and len(axes) == 1 and _may_have_blocks(task, loops, context):
+            other = split(task, AtMost(axes, MANY_ROWS - 1), AtLeast(length, LONG_OF_UNKNOWN), *apart)
+            launches = task.launches
+            say_when(task, other, [AtLeast(length, LONG_OF_UNKNOWN), *apart], f"up to {MANY_ROWS - 1:,} rows")
+            other.launches = launches
+            put_in_place(kernel, task, [task, other])
+            _share(kernel, task, loops.outer_are_rows, THREADS_OF_UNKNOWN, context)
+            return _divide(kernel, other, most, context, is_first=False)
+        conditions.insert(0, AtLeast(length, most * FEWEST))
         own = most
     if conditions:
-        axes = tuple(map(Length, range(len(task.loop.starts))))
         other = split(task, AtMost(axes, MAX_ITERATIONS // own), *conditions)  # all threads can be counted
-        say_when(task, other, conditions)
+        say_when(task, other, conditions, "rows" if is_first else "other rows")
         put_in_place(kernel, task, [task, other])
         if not apart:
             _share(kernel, other, loops.outer_are_rows, lanes, context)

@@ -360,7 +360,7 @@ def _read_tiles(loop: RangeFor, tiles: dict[Place, Array], first: Statement) -> 
 
     def pointer(rewriter: Rewriter, value: Statement) -> Statement | None:
         base = base_pointer(value)
-        if not isinstance(base, GlobalPtr) or base.cell is not None or base.indices[0] is not element:
+        if not isinstance(base, GlobalPtr) or base.cell is not None or base.indices[:1] != [element]:
             return None
         assert value.type is not None
         tile = tiles.get(Place(base.array, tuple(member_path(value)), value.type))
