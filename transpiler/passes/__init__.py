@@ -84,6 +84,7 @@ from .control.recursion import recursion
 from .control.row_lanes import row_lanes
 from .control.split_arrays import split_arrays
 from .control.trap_nan import trap_nan
+from .control.unswitch_loops import unswitch_loops
 from .derivatives.forward_mode import forward_mode
 from .derivatives.reverse_mode import reverse_mode
 from .drivers.added_shifts import added_shifts
@@ -233,7 +234,8 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     vector_lanes: (RangeFor,),
     lane_loops: (RangeFor,),
     row_lanes: (RangeFor,),
-    peel_borders: ("min", "max", "mod", "select", IfExp),
+    peel_borders: ("min", "max", "mod", "select", IfExp, If),
+    unswitch_loops: (If,),
     step_addresses: (RangeFor,),
     lane_whiles: (While,),
     short_vectors: (RangeFor,),
@@ -381,6 +383,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         short_angles,  # before `wide_accesses`, which adds loops over single elements
         wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
         row_lanes,  # after `wide_accesses`, which takes loops without loops inside; before `wrapping`: it adds sums
+        unswitch_loops,  # before `vector_lanes` and `lane_loops`, whose loops have no branches inside
         vector_lanes,  # after all passes that change what a loop does, and before `wrapping`: it knows sums
         lane_loops,  # after `vector_lanes`, for the loops that it leaves
         lane_whiles,  # after `vector_lanes`, likewise
