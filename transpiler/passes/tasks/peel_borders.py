@@ -248,7 +248,7 @@ class _Search(Reader):
         return (sum(count for count, _ in total.values.values()) or factor) > 0
 
     def _add(self, *totals: Linear) -> bool:
-        """Record limits of the index that keep sums from being negative; return whether there are such near the ends."""
+        """Record limits of the index that keep sums from being negative; return whether these are near the ends."""
         found = []
         for total in totals:
             limit = self._limit(total)
