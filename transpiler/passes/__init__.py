@@ -38,6 +38,7 @@ from ..nesting import deep_recursion
 from ..options import OwnPass
 from .analysis.call_effects import call_effects
 from .arithmetic.bit_terms import bit_terms
+from .arithmetic.computed_choices import computed_choices
 from .arithmetic.constant_divisors import constant_divisors
 from .arithmetic.constant_factors import constant_factors
 from .arithmetic.counted_choices import counted_choices
@@ -268,6 +269,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     rejoined_threads: (Break,),
     bit_terms: (While,),
     counted_choices: (If,),
+    computed_choices: (If,),
     insertion_sorts: (While,),
     early_terms: ("ne", "eq"),
     settled_extremes: (AtomicOp,),
@@ -380,6 +382,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         early_selections,  # after the last cleanup, which would put a value that is used once where it is used
         member_loads,  # after the last cleanup, which has made equal pointers one
         swapped_values,  # after the last cleanup, like `early_selections`; before all passes that know selections
+        computed_choices,  # likewise; before `vector_lanes`, whose loops have few branches
         short_angles,  # before `wide_accesses`, which adds loops over single elements
         wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
         row_lanes,  # after `wide_accesses`, which takes loops without loops inside; before `wrapping`: it adds sums
