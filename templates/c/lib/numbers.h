@@ -192,9 +192,8 @@ static inline _Float16 u16_bits_to_f16(uint16_t x) {
 static inline float f32_from_f16(const _Float16 *x) {
 #if defined(__x86_64__) && !defined(__clang__)
     int bits = *(const int16_t *)x, size = bits << 13 & 0x0fffe000;
-    int exponent = size < 0x0f800000 ? 0x38000000 : 0x70000000;  // to add: for infinity, NaN
-    float number = i32_bits_to_f32(size + exponent), below = number - 0x1p-14f;
-    number += below < 0.0f ? below : 0x1p-126f;  // the latter only makes NaNs quiet
+    float number = i32_bits_to_f32(size + 0x70000000) * 0x1p-112f;  // also infinity, and NaN
+    number = size < 0x00800000 ? number + number - 0x1p-14f : number;  // subnormal, or 0
     return u32_bits_to_f32(f32_bits_to_u32(number) | (bits & 0x80000000u));
 #else
     return *x;
