@@ -302,6 +302,7 @@ class Kernel:
         derivative: "reverse" or "forward" if a pass is to replace it by the kernel of its gradient or dual;
             "forward_over_reverse" if by that of the dual of its gradient; else "".
         avoids_vectors: the target's compiler shall not vectorize its loops (`truth_indices`).
+        only_converts_halves: it converts halves from and to f32, and computes nothing else with them (`lane_halves`).
     """
 
     name: str
@@ -319,6 +320,7 @@ class Kernel:
     remarks: list[Remark] = field(default_factory=list)
     derivative: str = ""
     avoids_vectors: bool = False
+    only_converts_halves: bool = False
 
     def roots(self) -> list[Block]:
         """Return the outermost blocks: the body, or those of each task; then the bodies of functions."""

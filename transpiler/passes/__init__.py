@@ -62,6 +62,7 @@ from .atomics.vector_atomics import vector_atomics
 from .atomics.whole_atomics import whole_atomics
 from .branches.automata import automata
 from .branches.bit_terms import bit_terms
+from .branches.computed_choices import computed_choices
 from .branches.counted_choices import counted_choices
 from .branches.eager_choices import eager_choices
 from .branches.eager_conditions import eager_conditions
@@ -118,6 +119,7 @@ from .loops.row_lanes import row_lanes
 from .loops.unroll_components import unroll_components
 from .loops.unroll_loops import unroll_loops
 from .loops.unroll_reductions import unroll_reductions
+from .loops.unswitch_loops import unswitch_loops
 from .lowering.inline_calls import inline_calls
 from .lowering.legalize import legalize
 from .lowering.lower import lower
@@ -238,7 +240,8 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     vector_lanes: (RangeFor,),
     lane_loops: (RangeFor,),
     row_lanes: (RangeFor,),
-    peel_borders: ("min", "max", "mod", "select", IfExp),
+    peel_borders: ("min", "max", "mod", "select", IfExp, If),
+    unswitch_loops: (If,),
     step_addresses: (RangeFor,),
     lane_whiles: (While,),
     short_vectors: (RangeFor,),
@@ -272,6 +275,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     rejoined_threads: (Break,),
     bit_terms: (While,),
     counted_choices: (If,),
+    computed_choices: (If,),
     insertion_sorts: (While,),
     early_terms: ("ne", "eq"),
     settled_extremes: (AtomicOp,),
@@ -385,9 +389,11 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         early_selections,  # after the last cleanup, which would put a value that is used once where it is used
         member_loads,  # after the last cleanup, which has made equal pointers one
         swapped_values,  # after the last cleanup, like `early_selections`; before all passes that know selections
+        computed_choices,  # likewise; before `vector_lanes`, whose loops have few branches
         short_angles,  # before `wide_accesses`, which adds loops over single elements
         wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
         row_lanes,  # after `wide_accesses`, which takes loops without loops inside; before `wrapping`: it adds sums
+        unswitch_loops,  # before `vector_lanes` and `lane_loops`, whose loops have no branches inside
         vector_lanes,  # after all passes that change what a loop does, and before `wrapping`: it knows sums
         lane_loops,  # after `vector_lanes`, for the loops that it leaves
         lane_whiles,  # after `vector_lanes`, likewise

@@ -201,13 +201,10 @@ static inline _Float16 u16_bits_to_f16(uint16_t x) {
 // A half in memory as a float: gcc 12 for x86 makes vectors of integers, but not of conversions.
 static inline float f32_from_f16(const _Float16 *x) {
 #if defined(__x86_64__) && !defined(__clang__)
-    unsigned bits = *(const uint16_t *)x, sign = (bits & 0x8000u) << 16;
-    unsigned size = (bits & 0x7fffu) << 13;  // a float's but for the bias of the exponent
-    float normal = u32_bits_to_f32(size + 0x38000000u);
-    float subnormal = u32_bits_to_f32(size + 0x38800000u) - 0x1p-14f;
-    float number = size < 0x00800000u ? subnormal : normal;
-    unsigned quiet = size > 0x0f800000u ? 0x7fc00000u : 0x7f800000u;  // NaN or infinity
-    return u32_bits_to_f32((size < 0x0f800000u ? f32_bits_to_u32(number) : size | quiet) | sign);
+    int bits = *(const int16_t *)x, size = bits << 13 & 0x0fffe000;
+    float number = i32_bits_to_f32(size + 0x70000000) * 0x1p-112f;  // also infinity, and NaN
+    number = size < 0x00800000 ? number + number - 0x1p-14f : number;  // subnormal, or 0
+    return u32_bits_to_f32(f32_bits_to_u32(number) | (bits & 0x80000000u));
 #else
     return *x;
 #endif

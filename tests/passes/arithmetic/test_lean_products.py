@@ -81,3 +81,4 @@ def test_a_product_with_a_vector_is_a_line_for_each_term() -> None:
     source = make(LITERALS["transition"])[0].source(arch=ti.cpu)
     assert "r.x = add_product_f32(0.0f, a.m[0][0], b.x);\n    r.x = add_product_f32(r.x, a.m[0][1], b.y);" in source
     assert "add_product_f32(add_product_f32(" not in source
+    assert "static inline __attribute__((always_inline)) vec4 mat4_matmul_vec4(mat4 a, vec4 b) {" in source

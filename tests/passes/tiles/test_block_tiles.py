@@ -533,9 +533,10 @@ def test_bounds_near_the_largest_index(target: str) -> None:
     assert out.to_numpy().tolist() == [647] * 5
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_loop_that_also_loads_a_number(target: str) -> None:
     """The gradient of a sum over pairs loads that of the loss in the serial loop."""
-    n = 64
+    n = 1024
     x = ti.field(ti.f32, n, needs_grad=True)
     loss = ti.field(ti.f32, (), needs_grad=True)
     x.from_numpy(np.arange(n, dtype=np.float32) % 7)

@@ -61,6 +61,29 @@ def halves(x: ti.types.ndarray(ti.f16, 1), y: ti.types.ndarray(ti.f32, 1)):
         y[i] = ti.cast(x[i] * x[i], ti.f32)
 
 
+@ti.kernel
+def last_columns(x: ti.types.ndarray(ti.f16, 2), y: ti.types.ndarray(ti.f32, 1)):
+    for i in y:
+        total = 0.0
+        for j in range(x.shape[0]):
+            total = 0.9 * total + x[j, i]
+        y[i] = total
+
+
+def field_columns(rows: int, columns: int) -> Any:
+    x, y = ti.field(ti.f16, (rows, columns)), ti.field(ti.f32, columns)
+
+    @ti.kernel
+    def run():
+        for i in y:
+            total = 0.0
+            for j in range(rows):
+                total = 0.9 * total + x[j, i]
+            y[i] = total
+
+    return run
+
+
 def source_of(kernel: Any, *arrays: np.ndarray, fast_math: bool = True) -> str:
     ti.init(arch=ti.cpu, fast_math=fast_math)
     return kernel.source(*map(ndarray, arrays))
@@ -80,6 +103,27 @@ def test_neighbours_are_converted_by_integers() -> None:
 )
 def test_loops_without_vectors_keep_their_conversions(kernel: Any, arrays: tuple[np.ndarray, ...]) -> None:
     assert "_from_f" not in source_of(kernel, *arrays)
+
+
+def test_iterations_that_are_lanes_convert_by_integers() -> None:
+    ti.init(arch=ti.cpu)
+    assert "f32_from_f16(&x(j, i))" in field_columns(5, 64).source()  # vector_lanes
+    assert "f32_from_f16(&x(j, i))" in source_of(last_columns, MATRIX, FLOATS)  # lane_loops
+
+
+@pytest.mark.parametrize(
+    "kernel, arrays, is_without",
+    [
+        (columns, (MATRIX, FLOATS), True),
+        (until, (ROW, FLOATS), True),
+        (halves, (ROW, FLOATS), False),  # multiplies them
+        (widen, (ROW, FLOATS), False),  # by integers
+    ],
+)
+def test_kernels_that_only_convert_are_compiled_without_arithmetic_of_halves(
+    kernel: Any, arrays: tuple[np.ndarray, ...], is_without: bool
+) -> None:
+    assert ('target("no-avx512fp16")' in source_of(kernel, *arrays)) is is_without
 
 
 def test_a_sum_in_order_keeps_its_conversions() -> None:

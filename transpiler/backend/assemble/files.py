@@ -155,6 +155,7 @@ class FileAssembler:
             "textures": [] if has_pointers else declarations(used.textures, layout.usage, layout.textures),
             "headers": headers(self.language, symbols.named | library.identifiers),
             "avoids_vectors": context.kernel.avoids_vectors,
+            "only_converts_halves": context.kernel.only_converts_halves,
             "accessors": macros,
             "cell_functions": cell_functions,
             "helpers": library.source,

@@ -126,6 +126,10 @@ def scalar_syntax(language: Language, op: str, type: Scalar, new: Scalar) -> Syn
     return wrapping.operation(language, op, type)
 
 
+INLINED = "static inline __attribute__((always_inline)) "
+"""Of functions of C that leave products by zeros out once they are inlined, which gcc finds too long before."""
+
+
 @lru_cache(maxsize=4096)
 def generate(language: Language, key: str) -> Generated:
     """Return the function of `key`."""
@@ -137,7 +141,9 @@ def generate(language: Language, key: str) -> Generated:
     symbol = operator_symbol(op, types) if language.has_operators else None
     name = f"operator{symbol}" if symbol else function_name(language, op, types, result)
     parameters = ", ".join(f"{name_of(language, t)} {_parameter(op, k)}" for k, t in enumerate(types))
-    source = f"{language.helper_qualifier}{name_of(language, result)} {name}({parameters}) {{\n{body}\n}}"
+    is_inlined = op == "lean_matmul" and is_short_vector(_tensor(result))
+    qualifier = INLINED if is_inlined else language.helper_qualifier
+    source = f"{qualifier}{name_of(language, result)} {name}({parameters}) {{\n{body}\n}}"
     declared = [k for t in (*types, result) for k in (*type_keys(language, t), *type_keys(language, element_of(t)))]
     return Generated(name, source, tuple(dict.fromkeys([*declared, *uses, *called(language, body)])))
 
