@@ -129,3 +129,45 @@ def test_a_buffer_that_is_used_again(target: str) -> None:
     assert np.array_equal(y, total)
     source = ring.source(x, y, arch=ti.cuda)
     assert source.count("#pragma unroll\n") == 2 and "for (int t = 0; t < 40; t++)" in source
+
+
+@pytest.mark.parametrize("n", [4, 6, 9])
+def test_decompositions_of_small_matrices(target: str, n: int) -> None:
+    """Loops that start or end at the index of another one: L U in place, then a triangular system."""
+    count = 5
+    a, b = ti.field(ti.f32, (count, n, n)), ti.field(ti.f32, (count, n))
+    random = np.random.default_rng(n)
+    matrices = random.integers(1, 4, (count, n, n)) + 16.0 * np.eye(n)
+    right = random.integers(-5, 5, (count, n))
+    a.from_numpy(matrices.astype(np.float32))
+    b.from_numpy(right.astype(np.float32))
+
+    @ti.kernel
+    def solve():
+        for m in range(count):
+            c, y = ti.Matrix.zero(ti.f32, n, n), ti.Vector.zero(ti.f32, n)
+            for i, j in ti.ndrange(n, n):
+                c[i, j] = a[m, i, j]
+            for k in range(n):
+                for i in range(k + 1, n):
+                    c[i, k] /= c[k, k]
+                    for j in range(k + 1, n):
+                        c[i, j] -= c[i, k] * c[k, j]
+            for i in range(n):
+                s = b[m, i]
+                for j in range(i):
+                    s -= c[i, j] * y[j]
+                y[i] = s
+            for r in range(n):
+                i = n - 1 - r
+                for j in range(i + 1, n):
+                    y[i] -= c[i, j] * y[j]
+                y[i] /= c[i, i]
+            for i in range(n):
+                b[m, i] = y[i]
+
+    source = solve.source(arch=ti.cuda)
+    solve()
+    assert np.allclose(b.to_numpy(), np.linalg.solve(matrices, right[..., None])[..., 0], atol=1e-5)
+    unrolled = source.count("#pragma unroll\n")
+    assert unrolled == (10 if n > 8 else 9)  # `y` of fewer numbers is left to the compiler

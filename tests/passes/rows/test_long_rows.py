@@ -182,6 +182,7 @@ def test_means_of_neighbours_have_a_thread_each() -> None:
 @pytest.mark.parametrize(("rows", "length"), [(0, 5000), (1, 4096), (2, 4095), (3, 5001), (5, 130), (9, 7)])
 def test_rows_whose_length_a_launch_knows(target: str, rows: int, length: int) -> None:
     """Three tasks: a block, a warp or a few threads for a row; overlapping arrays have a thread a row."""
+
     @ti.kernel
     def normalize(x: Table, y: Table):
         for i in range(x.shape[0]):
