@@ -204,3 +204,41 @@ def test_rows_whose_length_a_launch_knows(target: str, rows: int, length: int) -
     source = normalize.source(x, y, arch=ti.cuda)
     assert BLOCK in source and "for up to 8,191 rows of 4,096 and more if y and x do not overlap" in source
     assert "for other rows of 128 and more if y and x do not overlap" in source
+
+
+def test_what_one_thread_does_better() -> None:
+    """Much that follows the sums, and elements far apart for the threads of a row that are one for those of a warp."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    a, w, few = ti.field(ti.f32, (64, 128)), ti.field(ti.f32, (128, 64)), ti.field(ti.f32, (128, 8))
+    y, best = ti.field(ti.f32, 64), ti.field(ti.i32, 64)
+
+    @ti.func
+    def root(s, steps: ti.template()):
+        x = s
+        for _ in range(steps):
+            x -= (x * x * x - s) / (3.0 * x * x + 1.0)
+        return x
+
+    @ti.kernel
+    def roots(steps: ti.template()):
+        for i in y:
+            s = 0.0
+            for k in range(128):
+                s += a[i, k]
+            y[i] = root(s, steps)
+
+    @ti.kernel
+    def experts(w: ti.template()):
+        for i in best:
+            most, at = -1e9, 0
+            for e in range(w.shape[1]):
+                s = 0.0
+                for k in range(128):
+                    s += a[i, k] * w[k, e]
+                if s > most:
+                    most = s
+                    at = e
+            best[i] = at
+
+    assert SHARED in roots.source(3, arch=ti.cuda) and SHARED not in roots.source(60, arch=ti.cuda)
+    assert SHARED in experts.source(few, arch=ti.cuda) and SHARED not in experts.source(w, arch=ti.cuda)

@@ -88,6 +88,7 @@ from .parts.row_lengths import (
     MOST_LANES,
     MOST_THREADS,
     THREADS_OF_UNKNOWN,
+    has_much_behind,
     lanes_of,
     pays_for_vectors,
     stretch_in,
@@ -176,7 +177,8 @@ def _worth_sharing(task: Task, most: int) -> tuple[RowLoops, int]:
             loops = loops_over_rows(task, outer_are_rows)
             around = loops.around
             lanes = min((lanes_of(row, task.loop, around.get(row), most) for row in loops.rows), default=0)
-    return loops, lanes
+    is_worth = lanes and not has_much_behind(task.body.statements, loops.outermost, lanes)
+    return loops, lanes if is_worth else 0
 
 
 def _changes(task: Task, rows: list[RangeFor], context: PassContext) -> dict[Statement, Scatter] | None:
