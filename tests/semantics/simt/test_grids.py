@@ -39,20 +39,24 @@ def check_visits(kernel, count: int, target: str) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 127, 128, 129])
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_each_turn_runs_once_in_one_row(target: str, count: int) -> None:
     check_visits(visit, count, target)
 
 
 @pytest.mark.parametrize("count", [GROUPS_X * 128 + k for k in (-1, 0, 1)] + [2 * GROUPS_X * 128 + 1])
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_each_turn_runs_once_where_groups_fill_a_row(target: str, count: int) -> None:
     check_visits(visit, count, target)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, GROUPS_X - 1, GROUPS_X, GROUPS_X + 1, 2 * GROUPS_X + 1, 300_007])
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_each_turn_runs_once_in_rows_of_small_groups(target: str, count: int) -> None:
     check_visits(visit_one_by_one, count, target)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_constant_number_of_turns_runs_in_rows(target: str) -> None:
     if target == "python":
         pytest.skip("too long for the interpreter")
@@ -70,6 +74,7 @@ def test_a_constant_number_of_turns_runs_in_rows(target: str) -> None:
     assert (x[:count] == 3).all() and not x[count:].any()
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_indices_of_two_axes_follow_from_rows(target: str) -> None:
     if target == "python":
         pytest.skip("too long for the interpreter")
@@ -88,6 +93,7 @@ def test_indices_of_two_axes_follow_from_rows(target: str) -> None:
 
 @pytest.mark.parametrize("blocks", [1, GROUPS_X, GROUPS_X + 2, 2 * GROUPS_X + 1])
 @pytest.mark.parametrize("missing", [0, 1])
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_threads_that_meet_stand_in_rows(target: str, blocks: int, missing: int) -> None:
     if target == "python" and blocks > 1:
         pytest.skip("too long for the interpreter")
@@ -111,6 +117,7 @@ def test_threads_that_meet_stand_in_rows(target: str, blocks: int, missing: int)
     assert (x[:count] == 2 * (i // 2 * 2) * factor[i // 4]).all() and not x[count:].any()
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_full_blocks_that_meet_stand_in_rows(target: str) -> None:
     if target == "python":
         pytest.skip("too long for the interpreter")
@@ -134,6 +141,7 @@ def test_full_blocks_that_meet_stand_in_rows(target: str) -> None:
     assert (x[:count] == 2 * (i // 4 * 4 + 3 - i % 4)).all() and not x[count:].any()
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_turns_of_inner_loops_do_not_add_up_over_groups(target: str) -> None:
     """lavapipe ends all loops of a thread after 65,535 turns together: a thread that took two such turns would stop."""
     if target == "python":
@@ -152,6 +160,7 @@ def test_turns_of_inner_loops_do_not_add_up_over_groups(target: str) -> None:
 
 
 @pytest.mark.exhaustive
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_as_many_turns_as_can_be_counted(target: str) -> None:
     if target == "python":
         pytest.skip("too long for the interpreter")

@@ -19,10 +19,7 @@ from shadesmith.runtime.workbench.macros.operands import operands
 from shadesmith.runtime.workbench.macros.scopes import function_at, functions, knows_integer, reaching
 from shadesmith.runtime.workbench.macros.uses import MacroError, uses
 
-pytestmark = [
-    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
-    pytest.mark.each_on_one_target,
-]
+pytestmark = pytest.mark.targets("cpu", "vulkan", "cuda")  # the interpreter runs no text
 
 PROGRAM = """
     @ti.kernel

@@ -24,10 +24,7 @@ from shadesmith.runtime.workbench.edits.header import (
     without_header,
 )
 
-pytestmark = [
-    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
-    pytest.mark.each_on_one_target,
-]
+pytestmark = pytest.mark.targets("cpu", "vulkan", "cuda")  # the interpreter runs no text
 
 PROGRAM = """
     @ti.data_oriented
@@ -125,7 +122,6 @@ class Call:
         return float(found[0])
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.filterwarnings("ignore:kernel .* runs its generated source")
 @pytest.mark.parametrize("seed", range(12))
 def test_an_edit_never_runs_for_another_identity(program, target: str, tmp_path: Path, seed: int) -> None:
