@@ -232,6 +232,7 @@ def pytest_collection(session: pytest.Session) -> Iterator[object]:
     """
     gc.disable()
     try:
+        hasty.import_a_share(session.config)
         return (yield)
     finally:
         gc.collect()
