@@ -19,7 +19,7 @@ def matrices_with(spread: float, n: int, dtype: ti.types) -> np.ndarray:
     return found.astype(NUMPY[dtype])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("spread", [1.0, 1e-2, 1e-3])
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 6])
 @pytest.mark.parametrize("dtype", [ti.f32, ti.f64], ids=str)
