@@ -115,6 +115,13 @@ def test_some_sizes_and_types(target: str, check: str) -> None:
     CHECKS[check](ti.f32, 0)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_few_keys_are_sorted(target: str, n: int) -> None:
+    keys = stored(np.arange(n)[::-1].copy(), ti.i32)
+    ti.algorithms.parallel_sort(keys)
+    assert keys.to_numpy().tolist() == list(range(n))
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("dtype", [*TYPES, *SMALL_TYPES], ids=str)
@@ -151,7 +158,6 @@ def check_tiled_selection(n: int, is_whole: bool) -> None:
     assert first.count == np.count_nonzero(mask) and np.array_equal(first.positions().to_numpy(), np.flatnonzero(mask))
 
 
-@pytest.mark.sampled(1)
 @pytest.mark.parametrize("op", library.OPERATIONS)
 def test_reductions_in_the_type_of_the_elements(target: str, op: str) -> None:
     """Narrow types wrap; NaNs lose against numbers, and are the result where there is nothing else."""

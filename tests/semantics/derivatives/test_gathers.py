@@ -124,6 +124,7 @@ def launched(target: str, disabled: str, body: str, define_kernel: Any) -> tuple
     return arrays.gradients(), "atomic" in kernel.grad.ir("final", N, 1)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", GATHERS)
 @pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_gradient_gathers_what_others_add(name: str, target: str, define_kernel: Any) -> None:

@@ -297,7 +297,6 @@ def of_the_interpreter(kernels: tuple) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("inline, debug", [(True, False), ("auto", False), (False, False), ("auto", True)])
-@pytest.mark.all_targets
 def test_functions_compute_what_their_statements_compute(
     target: str, inline: bool | str, debug: bool, full: bool
 ) -> None:

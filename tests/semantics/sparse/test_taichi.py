@@ -13,6 +13,7 @@ FILE = Path(__file__).resolve().parents[2] / "data" / "sparse.json"
 RECORDED = json.loads(FILE.read_text())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("program", (*PROGRAMS, *EDGE_PROGRAMS), ids=lambda program: program.__name__)
 def test_programs_give_what_taichi_gives(target: str, program) -> None:
     said = json.loads(json.dumps(program(ti), default=float))
