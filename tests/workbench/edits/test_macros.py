@@ -93,6 +93,18 @@ def test_each_macro_reports_its_line_its_values_and_the_iteration(kernel, capsys
         kernel(x * 0, w, n)
 
 
+def test_a_function_of_the_author_reports_no_index_that_it_lacks(kernel, capsys) -> None:
+    path = edited(kernel, "show(x(i, j));")[0]
+    text = path.read_text()
+    head = [match.start() for match in re.finditer(r"^[^\n/]*\bvoid \w+\(", text[: text.index("show(")], re.MULTILINE)][
+        -1
+    ]
+    path.write_text(text[:head] + "void show(float v) {\n    SM_PRINT(v);\n}\n\n" + text[head:])
+    kernel(*arguments())
+    lines = [re.sub(r"  \(thread \d+\)$", "", line) for line in capsys.readouterr().out.splitlines()]
+    assert sorted(lines) == sorted(f"{path.name}:{line_of(path, 'SM_PRINT')}: v = {2 * k}" for k in range(6))
+
+
 @pytest.mark.all_targets
 def test_types_formats_definitions_and_prints_that_do_not_fit(kernel, target: str, capsys) -> None:
     long = "int64_t(i) * 4294967296l" if target == "vulkan" else "(long long)i * 4294967296ll"
