@@ -204,6 +204,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         has_gpu = "cuda" in targets and not config.getoption("--emulated-cuda")
         if item.get_closest_marker("gpu") and not has_gpu:
             item.add_marker(pytest.mark.skip(reason="needs a GPU: make test-gpu"))
+    if "not exhaustive" in config.option.markexpr:  # pytest would sort them first: half of all items
+        exhaustive = [item for item in items if item.get_closest_marker("exhaustive") is not None]
+        config.hook.pytest_deselected(items=exhaustive)
+        left_out = set(exhaustive)
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -232,9 +237,9 @@ def pytest_collection(session: pytest.Session) -> Iterator[object]:
     """
     gc.disable()
     try:
+        hasty.import_a_share(session.config)
         return (yield)
     finally:
-        gc.collect()
         gc.freeze()
         gc.set_threshold(*COLLECTIONS)
         gc.enable()

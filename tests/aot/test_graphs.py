@@ -42,6 +42,7 @@ def archived(graph, **kernels):
     return module.members()
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_graph_runs_as_it_does_here(device):
     x = ti.graph.Arg(ti.graph.ArgKind.NDARRAY, "x", ti.f32, ndim=1)
     value = ti.graph.Arg(ti.graph.ArgKind.SCALAR, "value", ti.f32)
@@ -66,6 +67,7 @@ def test_a_graph_runs_as_it_does_here(device):
     assert theirs.to_numpy().tolist() == ours.to_numpy().tolist() == [8.5] * 5
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_matrices_and_templates_in_graphs(device):
     p = ti.graph.Arg(ti.graph.ArgKind.NDARRAY, "p", ti.math.vec2, ndim=1)
     m = ti.graph.Arg(ti.graph.ArgKind.MATRIX, "m", ti.types.matrix(2, 2, ti.f32))
@@ -83,6 +85,7 @@ def test_matrices_and_templates_in_graphs(device):
     assert numbers.tolist() == [15, 15]
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_loaded_graphs_are_replayed(device, monkeypatch):
     x = ti.graph.Arg(ti.graph.ArgKind.NDARRAY, "x", ti.f32, ndim=1)
     builder = ti.graph.GraphBuilder()
@@ -107,6 +110,7 @@ def put(p: Pair, x: ti.types.ndarray(ti.f32, 1)):
         x[i] = p.k + p.v[0] * p.v[1]
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_structs_in_dispatches_of_an_archive(device):
     module = ti.aot.Module()
     module.add_kernel(put)

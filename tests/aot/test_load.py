@@ -40,6 +40,7 @@ def saxpy(x: ti.types.ndarray(ti.f32, 1), y: ti.types.ndarray(ti.f32, 1), a: ti.
 
 
 @pytest.mark.parametrize("size", [0, 1, 7, 1000])
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_arrays_of_every_kind(device, size):
     module = through_archive(saxpy)
     x, y = np.arange(size, dtype=np.float32), np.ones(size, np.float32)
@@ -53,6 +54,7 @@ def test_arrays_of_every_kind(device, size):
         np.testing.assert_array_equal(ours.to_numpy(), expected)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_arrays_with_gaps_are_copied(device):
     module = through_archive(saxpy)
     x, whole = np.arange(5, dtype=np.float32), np.zeros(10, np.float32)
@@ -63,6 +65,7 @@ def test_arrays_with_gaps_are_copied(device):
         module.saxpy(x, ti.ndarray(ti.f32, 10)[::2], 3.0)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_kernels_for_arrays_with_gaps(device):
     whole = ti.ndarray(ti.f32, 10)
     module = through_archive(strided=(saxpy, {"y": whole[::2]}))
@@ -81,6 +84,7 @@ def results(
     return v.dot(v) + k, v * 2.0, Particle(pos=p.pos + v, mass=m[1, 0], kind=p.kind + m[0, 1])
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_values_and_results(device):
     module = through_archive(results)
     value = Particle(pos=[1, 2, 3], mass=4, kind=5)
@@ -92,6 +96,7 @@ def test_values_and_results(device):
     assert (particle.mass, particle.kind) == (3.0, 7)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_fields_are_the_modules_own(device):
     x, v = ti.field(ti.i32, shape=8), ti.Vector.field(2, ti.f32)
     ti.root.dense(ti.ij, (2, 3)).place(v)
@@ -117,6 +122,7 @@ def test_fields_are_the_modules_own(device):
     assert again.fields["x"].to_numpy().tolist() == [0] * 8
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_fields_of_a_tree(device):
     a, b = ti.field(ti.f32), ti.field(ti.f64)
     ti.root.dense(ti.i, 5).place(a, b)
@@ -133,6 +139,7 @@ def test_fields_of_a_tree(device):
     assert module.fields["b"].to_numpy().tolist() == [0, 10, 20, 30, 40]
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_blocks_and_sparse_trees_are_for_kernels(device):
     blocked, sparse = ti.field(ti.i32), ti.field(ti.i32)
     ti.root.dense(ti.i, 4).dense(ti.i, 4).place(blocked)
@@ -167,6 +174,7 @@ def test_blocks_and_sparse_trees_are_for_kernels(device):
         module.fields["sparse"]
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_reports_of_loaded_kernels(device, capfd):
     @ti.kernel
     def check(n: ti.i32):
@@ -179,6 +187,7 @@ def test_reports_of_loaded_kernels(device, capfd):
     assert capfd.readouterr().out == "here 1\n"
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_assertions_of_loaded_kernels(target):
     if target == "python":
         pytest.skip("the interpreter has nothing to archive")
@@ -196,6 +205,7 @@ def test_assertions_of_loaded_kernels(target):
     assert "test_load.py" in str(caught.value)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_random_numbers_differ_from_launch_to_launch(device):
     @ti.kernel
     def noise(x: ti.types.ndarray(ti.f32, 1)):
@@ -209,6 +219,7 @@ def test_random_numbers_differ_from_launch_to_launch(device):
     assert (a != b).any() and a.min() >= 0 and a.max() < 1
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_instances_of_templates(device):
     @ti.kernel
     def power(x: ti.types.ndarray(ti.i32, 1), k: ti.template(), add: ti.i32):
@@ -243,6 +254,7 @@ class Graph:
         }
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_graphs_dispatch_kernels_by_name(device):
     array = ti.ndarray(ti.f32, 1)
     graph = Graph(
@@ -262,6 +274,7 @@ def test_graphs_dispatch_kernels_by_name(device):
         loaded.graphs["twice"].run({"x": x, "y": y})
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_kernels_of_graphs_do_not_hide_others(device):
     @ti.kernel
     def fill(x: ti.types.ndarray(ti.f32, 1), value: ti.template()):
@@ -282,6 +295,7 @@ def test_kernels_of_graphs_do_not_hide_others(device):
     assert x.tolist() == [1.0] * 3
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_mistakes_in_calls(device):
     module = through_archive(saxpy)
     x = np.zeros(3, np.float32)
@@ -309,6 +323,7 @@ def test_modules_for_other_targets_are_refused():
         ti.aot.load(write_container(module.members()))
 
 
+@pytest.mark.all_targets
 def test_nothing_is_compiled(device, monkeypatch):
     module = ti.aot.Module()
     module.add_kernel(saxpy)
@@ -371,6 +386,7 @@ def test_text_is_compiled_where_the_machine_code_is_for_another_processor():
     assert y.tolist() == [2.0] * 4
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_memory_goes_with_the_module(device):
     x = ti.field(ti.f32, shape=1 << 16)
 

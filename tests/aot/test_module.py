@@ -70,6 +70,7 @@ def fill(x: ti.types.ndarray(ti.i32, 1), value: ti.i32):
         x[i] = value
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_archive_is_a_zip_with_text_and_binary(target, tmp_path):
     if target == "python":
         pytest.skip("interprets")
@@ -123,6 +124,7 @@ def test_what_is_archived_is_what_was_asked_for():
     assert "111" in text and "222" not in text
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_modules_in_archives_read_back(target):
     if target == "python":
         pytest.skip("interprets")

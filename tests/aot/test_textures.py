@@ -36,6 +36,7 @@ def test_parameters_and_descriptors_are_in_the_manifest():
     assert list(open_archive(write_container(members)).kernels) == ["brighten"]
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_loaded_kernels_take_textures(target):
     if target == "python":
         pytest.skip("the interpreter has nothing to archive")

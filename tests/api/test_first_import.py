@@ -106,6 +106,7 @@ def test_constants_are_the_same_objects_in_copies() -> None:
         ti.cuda.name = "x"  # type: ignore[misc]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "first",
     [

@@ -452,6 +452,7 @@ def test_colours_to_and_from_numbers() -> None:
     assert ti.hex_to_rgb(0x123456) == (0x12 / 255, 0x34 / 255, 0x56 / 255)
 
 
+@pytest.mark.targets("cpu")
 def test_large_images_and_many_circles_are_fast(target: str) -> None:
     if target != "cpu":
         pytest.skip("NumPy's work, the same for all targets")

@@ -77,6 +77,7 @@ def fill_and_sum(x: ti.template()) -> ti.f32:
     return s
 
 
+@pytest.mark.all_targets
 def test_each_task_is_timed_in_order(target: str, profiled: None) -> None:
     x = ti.field(ti.f32, 100)
     assert [fill_and_sum(x) for _ in range(3)] == [200.0] * 3
@@ -93,6 +94,7 @@ def test_each_task_is_timed_in_order(target: str, profiled: None) -> None:
     assert device in profile_of(session.current()).clock
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_loops_without_iterations_and_many_launches(target: str, profiled: None) -> None:
     empty, x = ti.ndarray(ti.f32, 0), ti.ndarray(ti.f32, 7)
     saxpy(empty, empty, 1.0)

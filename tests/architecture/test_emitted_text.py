@@ -21,7 +21,7 @@ def without_session():
     ti.reset()
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(28)
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("language", SUFFIX)
 @pytest.mark.parametrize("maker", corpus.MAKERS, ids=lambda maker: maker.__name__)

@@ -18,7 +18,7 @@ def without_session():
     ti.reset()
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("maker", corpus.MAKERS, ids=lambda maker: maker.__name__)
 def test_nvrtc_accepts_hip_with_the_names_of_its_header(maker, options: str) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 
 import shadesmith as ti
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_offsets_of_arguments_on_request(target: str) -> None:
     if target == "python":
         return

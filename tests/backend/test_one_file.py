@@ -34,6 +34,7 @@ def one_file(target: str, tmp_path: Path) -> Any:
     return np.ones(1000, np.float32)
 
 
+@pytest.mark.all_targets
 def test_a_kernel_of_several_tasks_is_one_file(one_file: Any, target: str) -> None:
     assert twice(one_file) == (3 + 999 * 2) * 2 and one_file[:2].tolist() == [6, 4]
     module = twice.inspect(one_file).module
@@ -44,6 +45,7 @@ def test_a_kernel_of_several_tasks_is_one_file(one_file: Any, target: str) -> No
         assert text.index("#if TASK == 2") < text.index("#define BLOCK 64") < text.index("#if TASK == 3")
 
 
+@pytest.mark.targets("vulkan")
 def test_an_edit_of_it_runs_and_is_checked_at_its_lines(one_file: Any, target: str) -> None:
     if target != "vulkan":
         pytest.skip("GLSL alone has a file for each task")
@@ -62,6 +64,7 @@ def test_an_edit_of_it_runs_and_is_checked_at_its_lines(one_file: Any, target: s
         assert str(raised.value).count(f"twice.comp:{line}: ") == 1
 
 
+@pytest.mark.targets("vulkan")
 def test_listings_and_archives_have_each_task(one_file: Any, target: str, tmp_path: Path) -> None:
     if target != "vulkan":
         pytest.skip("GLSL alone has a file for each task")

@@ -19,6 +19,7 @@ def fill(x: ti.types.ndarray(ti.f64, 2), n: ti.i32) -> ti.i32:
     return total
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("arch", ["vulkan", "cuda", "cpu"])
 @pytest.mark.parametrize("debug", [False, True])
 def test_archives_of_every_target(library, arch, debug):

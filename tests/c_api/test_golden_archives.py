@@ -27,6 +27,7 @@ def archived(name: str) -> bytes:
 
 
 @pytest.mark.parametrize("name", [name for name in golden_kernels.KERNELS if name not in golden_kernels.RECURSIVE])
+@pytest.mark.targets("vulkan")
 def test_golden_kernels(target, library, name):
     if target != "vulkan":
         pytest.skip("one target is enough: archives for CUDA are checked without a device (test_check.py)")

@@ -475,6 +475,7 @@ def test_a_changed_comment_compiles_nothing(target, tmp_path, monkeypatch):
     assert int(said[1][1].split()[1]) >= 1, "the text has the new comment"
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_what_is_not_to_be_kept_is_not(target, tmp_path, monkeypatch):
     arch = sessions.CURRENT.arch
 
@@ -496,6 +497,7 @@ def test_what_is_not_to_be_kept_is_not(target, tmp_path, monkeypatch):
     assert not (tmp_path / "other").exists() and sessions.CURRENT.store is None
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_binaries_are_cached_without_sources_in_a_folder_of_their_own(target, tmp_path, monkeypatch):
     arch = sessions.CURRENT.arch
     folder = tmp_path / "binaries"
@@ -534,6 +536,7 @@ def test_binaries_are_cached_without_sources_in_a_folder_of_their_own(target, tm
     assert doubled() == first
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_kernel_that_is_not_to_be_kept_leaves_nothing(target, tmp_path, monkeypatch):
     arch = sessions.CURRENT.arch
 

@@ -290,6 +290,7 @@ def expect_right_results(arch: object, folder: Path) -> None:
     assert paint(x, 2.0) == 10000.0 and x[3] == 7.0
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_damaged_entries_are_made_again(target, tmp_path, monkeypatch, full):
     if target == "python":
         pytest.skip("nothing is kept")

@@ -116,6 +116,7 @@ def test_an_empty_cache_does_not_read_the_sources_again(say: Callable[..., list[
     assert say(place="fourth", writes=True)[:2] == first[:2]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("trouble", ["a file in its place", "another user's", "damaged", "python -B"])
 def test_a_folder_beside_the_package_that_cannot_be_used(
     trouble: str, say: Callable[..., list[str]], folder: Path

@@ -47,6 +47,15 @@ def test_each_source_that_clangd_reads_has_an_entry_also_those_that_come_later(e
     }
 
 
+def test_settings_for_vscode_are_added_to_those_of_the_user(command, edited) -> None:
+    folder = edited[".cu"].parents[3]
+    (folder / ".vscode").mkdir()
+    (folder / ".vscode" / "settings.json").write_text('{"editor.tabSize": 2}')
+    assert command("editors", folder, "--vscode").status == 0
+    settings = json.loads((folder / ".vscode" / "settings.json").read_text())
+    assert settings["editor.tabSize"] == 2 and settings["files.associations"]
+
+
 def test_files_for_vscode_leave_what_the_user_has(command, edited) -> None:
     folder = edited[".cu"].parents[3]
     (folder / ".vscode").mkdir()

@@ -18,18 +18,9 @@ import shadesmith as ti
 ALL = [*ITEMS, *EXTRAS]
 
 
-@pytest.mark.parametrize("case", ITEMS, ids=lambda case: case.name)
-def test_bad_input(case: Case, tmp_path: Path) -> None:
-    check(case, run(case, tmp_path))
-
-
-@pytest.mark.parametrize("case", EXTRAS, ids=lambda case: case.name)
-def test_further_input(case: Case, tmp_path: Path) -> None:
-    check(case, run(case, tmp_path))
-
-
-def check(case: Case, outcome: Outcome) -> None:
-    """Compare what became of a program with what its case says."""
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
+def test_an_input_gets_the_message_of_the_catalogue(case: Case, tmp_path: Path) -> None:
+    outcome = run(case, tmp_path)
     if case.error in ("", WARNING):
         assert outcome.error is None, outcome.error
         assert outcome.namespace.get("result") == case.value

@@ -18,6 +18,7 @@ from taichi_examples import PROGRAMS, run  # noqa: E402
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_program_runs_unchanged(target: str, program: str, tmp_path: Path) -> None:
     if target == "python":
         pytest.skip("the interpreter would take hours")

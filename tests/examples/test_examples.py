@@ -81,6 +81,7 @@ def test_the_demo_ends_with_its_picture_and_its_source(tmp_path: Path) -> None:
     assert all(path.stat().st_size > 0 for path in named)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_game_of_life_follows_the_rules(target: str) -> None:
     n = 33 if target != "python" else 9
     board = np.random.default_rng(1).integers(0, 2, (n, n + 2))
@@ -91,6 +92,7 @@ def test_game_of_life_follows_the_rules(target: str) -> None:
     assert np.array_equal(game_of_life.run(board, 4), expected)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_heat_spreads_as_in_numpy(target: str) -> None:
     n = 17 if target != "python" else 5
     start = np.random.default_rng(2).random((n, n + 1, n + 2)).astype(np.float32)
@@ -104,6 +106,7 @@ def test_heat_spreads_as_in_numpy(target: str) -> None:
     assert np.allclose(heat3d.run(start, 3), expected, rtol=0, atol=1e-6)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_bodies_attract_each_other_as_in_numpy(target: str) -> None:
     n = 100 if target != "python" else 8
     start = np.random.default_rng(3).normal(0.5, 0.15, (n, 3))
@@ -115,6 +118,7 @@ def test_bodies_attract_each_other_as_in_numpy(target: str) -> None:
     assert np.allclose(nbody.run(start, 5, 1e-2), x, atol=2e-5)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_mandelbrot_counts_in_double_precision(target: str) -> None:
     n, m, limit = (48, 32, 200) if target != "python" else (6, 4, 30)
     x, y, width = -0.743643887037151, 0.131825904205330, 1e-9
@@ -130,11 +134,13 @@ def test_mandelbrot_counts_in_double_precision(target: str) -> None:
     assert (np.abs(pixels.to_numpy() - count) > 0).mean() <= 0.01
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_pi_is_about_pi(target: str) -> None:
     samples = 400_000 if target != "python" else 4_000
     assert abs(pi.estimate(samples) - np.pi) < 6 / np.sqrt(samples)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_the_julia_example_is_the_seed_program(target: str) -> None:
     n = 32 if target != "python" else 8
     pixels = ti.ndarray(ti.f32, (2 * n, n))
@@ -155,6 +161,7 @@ def test_the_edits_of_the_example_are_made_from_what_is_emitted_now(kernel: str,
     assert without_comments(base.read_text()) == without_comments(getattr(hand_tuning, kernel).source(arch=arch))
 
 
+@pytest.mark.targets("vulkan", "cuda")
 def test_the_edits_of_the_example_run(target: str) -> None:
     if target not in ("vulkan", "cuda"):
         pytest.skip("the example has edits of GLSL and CUDA C")

@@ -38,6 +38,7 @@ NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_program_prints_what_taichi_prints(target: str, name: str, tmp_path: Path) -> None:
     if target == "python":
         pytest.skip("the interpreter would take hours")

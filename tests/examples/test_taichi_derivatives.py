@@ -45,6 +45,7 @@ def numbers(python: str, engine: str, program: Path, folder: Path, arch: str) ->
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.all_targets
 def test_a_program_of_taichi_gives_its_numbers(target: str, program: str, tmp_path: Path) -> None:
     python = os.environ.get("FUZZ_TAICHI")
     if python is None or target == "python":

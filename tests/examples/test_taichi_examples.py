@@ -84,6 +84,7 @@ def examples() -> Path | None:
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_program_of_taichis_wheel_runs(target: str, program: str, full: bool, tmp_path: Path) -> None:
     folder = examples()
     if folder is None or not (folder / program).exists():

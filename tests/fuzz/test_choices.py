@@ -15,6 +15,7 @@ FIRST = {"cpu": 0, "vulkan": 100, "cuda": 200}
 MANY, FEW = 20, 1
 
 
+@pytest.mark.all_targets
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_choices(target: str, family: str, full: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

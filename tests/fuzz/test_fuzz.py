@@ -50,6 +50,7 @@ def expected_of(path: Path) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.all_targets
 def test_random_programs_compute_what_the_interpreter_does(target: str, full: bool, tmp_path: Path) -> None:
     """On the interpreter itself: all checks of `debug` pass, so programs are as well-defined as they claim."""
     for seed in range(FIRST[target], FIRST[target] + (MANY if full else SEEDS)):

@@ -96,7 +96,7 @@ def test_both_sources_compile_without_a_warning(name: str, emitted: dict[str, Ba
     assert compile_cubin(emitted[name].source())[1] == ""
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_both_sources_do_the_same(program: Program, target: str, tmp_path: Path) -> None:
     start = program.start(running.constants(program, program.small), np.random.default_rng(1))

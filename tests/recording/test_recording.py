@@ -52,6 +52,7 @@ def scale(x: ti.types.ndarray(dtype=ti.f32, ndim=1), n: ti.i32, by: ti.f32):
         x[i] *= by
 
 
+@pytest.mark.all_targets
 def test_a_program_is_replayed_bit_by_bit(target: str, path: Path, capsys: Any) -> None:
     total, values = ti.field(ti.i32, ()), ti.Vector.field(2, ti.f32, 100)
 
@@ -80,6 +81,7 @@ def test_a_program_is_replayed_bit_by_bit(target: str, path: Path, capsys: Any) 
     assert "DIFFERS" not in output and "values: equal" in output
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_what_python_writes_in_between_is_kept(target: str, path: Path, capsys: Any) -> None:
     x = ti.ndarray(ti.f32, 8)
     ti.aot.start_recording(path)
@@ -96,6 +98,7 @@ def test_what_python_writes_in_between_is_kept(target: str, path: Path, capsys: 
         assert replay(path, capsys)[0] == 0
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_arrays_of_other_libraries_are_kept(target: str, path: Path, capsys: Any) -> None:
     x = np.arange(10, dtype=np.float32)
     ti.aot.start_recording(path)
@@ -141,6 +144,7 @@ def test_kernels_compiled_before_are_recorded_and_run_on_afterwards(path: Path) 
     assert len(recorded(path)["sessions"][0]["launches"]) == 1
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_methods_templates_and_packs(target: str, path: Path, capsys: Any) -> None:
     @ti.data_oriented
     class Grid:
@@ -370,6 +374,7 @@ def test_recording_may_begin_before_init_and_end_with_the_program(tmp_path: Path
     assert "loss: equal" in done.stdout
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_textures_are_named_and_left_out(target: str, path: Path, capsys: Any) -> None:
     texture = ti.Texture(ti.Format.rgba8, (4, 4))
 

@@ -144,7 +144,7 @@ def changed(value: Any, kernel: Kernel) -> list[Any]:
     return []
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", ["collide", "report", "tiles", "histogram", "wither", "moved", "cycles"])
 def test_whatever_is_changed_changes_the_text(name: str) -> None:
     kernel = build(golden(name)).kernel

@@ -83,6 +83,7 @@ def test_shifted_indices(target: str, passes: list[str], n: int, m: int, w: int)
     assert np.array_equal(c, a[:, : m - 2] @ b[3:, 1 : m - 1].T)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", [ti.f64, ti.i32, ti.u32, ti.i64])
 def test_other_numbers(target: str, dtype: Any) -> None:
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)

@@ -23,6 +23,7 @@ def has_near(kernel: Any, *arguments: Any) -> bool:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 64, 1000])
+@pytest.mark.all_targets
 def test_neighbours_on_a_ring_of_known_length(target: str, n: int) -> None:
     """Up to a length away from each index."""
     x, y = ti.field(ti.i32, n), ti.field(ti.i32, (n, 5))
@@ -42,6 +43,7 @@ def test_neighbours_on_a_ring_of_known_length(target: str, n: int) -> None:
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 100])
+@pytest.mark.all_targets
 def test_neighbours_on_a_ring_whose_length_the_launch_knows(target: str, n: int) -> None:
     @ti.kernel
     def look(x: Row, y: Grid):

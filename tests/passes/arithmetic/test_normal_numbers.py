@@ -68,6 +68,7 @@ def test_other_types_and_switch(tmp_path):
     assert "normal_rsqrt" not in source(make(tmp_path, NORMAL["softened square"]))
 
 
+@pytest.mark.all_targets
 def test_bits(target, tmp_path):
     values = np.array([0, -0.0, 1e-40, -1e-20, 1e-4, 0.5, 2, 1e18, 1e30, np.inf, -np.inf, np.nan], np.float32)
     found = []

@@ -22,6 +22,7 @@ def numbers_between(ends, low, high):
     return sorted({low, high, *(number for number in ends if low <= number <= high)})
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("op", [op for op in RULES if op != "select"])
 @pytest.mark.parametrize("type", [i8, u8, u1], ids=str)
 def test_results_lie_within_their_interval(op, type):

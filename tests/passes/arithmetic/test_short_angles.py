@@ -28,6 +28,7 @@ def results(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return sine.astype(np.float64), cosine.astype(np.float64)
 
 
+@pytest.mark.all_targets
 def test_errors(target: str) -> None:
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
     if target == "vulkan":
@@ -42,6 +43,7 @@ def test_errors(target: str) -> None:
         assert np.max(np.abs(found - true) / np.spacing(np.abs(true).astype(np.float32))) < 2
 
 
+@pytest.mark.targets("cpu", "cuda", "python")
 def test_large_angles(target: str) -> None:
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
     if target == "vulkan":
@@ -73,6 +75,7 @@ def test_sources() -> None:
     assert "sinf(x_i)" in waves.source(x, x, x, arch=ti.cuda)
 
 
+@pytest.mark.all_targets
 def test_no_result_is_beyond_one(target: str) -> None:
     """Next to pi / 2, where one unit more would make `sqrt(1 - s * s)` no number."""
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)

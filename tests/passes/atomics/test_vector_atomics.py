@@ -9,8 +9,6 @@ import pytest
 
 import shadesmith as ti
 
-pytestmark = pytest.mark.sampled(3)  # the rest in `make test-all`
-
 N, M = 300, 7
 CALL = re.compile(r"^ +(atomic\w+)\((?:\(float\d \*\))?&(\S+?)\(", re.MULTILINE)
 
@@ -126,6 +124,7 @@ def test_what_is_not_joined() -> None:
 
 
 @pytest.mark.parametrize("n", [0, 1, N])
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_differences_are_sums_of_negative_numbers(target: str, n: int) -> None:
     """Of springs one end gets what the other loses."""
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)

@@ -98,7 +98,7 @@ def test_loops_that_may_be_vectors_stay():
 COMPARISONS = ["w > 0", "h >= 0.5", "w + h <= u", "u != w", "w == h", "h < w", "u > -1", "not w < h", "u <= 1e38"]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(10))
 def test_random_guards(seed, tmp_path):
     generator = random.Random(seed)

@@ -58,6 +58,7 @@ def run(body: str, folder, dtype: str = "f32") -> tuple[str, np.ndarray]:
 
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("body", EARLY.values(), ids=EARLY)
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_branch_becomes_a_selection(target, body: str, dtype: str, tmp_path) -> None:
     found = []
     for passes in ("", "-early_selections"):

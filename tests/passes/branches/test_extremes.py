@@ -129,6 +129,7 @@ def test_what_is_stored_elsewhere_is_no_number() -> None:
     assert "running_max_f32(greatest, x(j))" in kernel.source(values(8), values(8), arch=ti.cpu)
 
 
+@pytest.mark.all_targets
 def test_zeros_keep_their_signs_without_fast_math(target: str) -> None:
     ti.init(arch=getattr(ti, target), fast_math=False, log_level=ti.ERROR)
     x, r = ti.field(ti.f32, 3), ti.field(ti.f32, 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import shadesmith as ti
 
@@ -24,6 +25,7 @@ def convert(h: ti.types.ndarray(ti.f16, 1), wide: ti.types.ndarray(ti.f32, 2), b
         back[i] = ti.cast(ti.cast(h[i], ti.f32) * 1.0001, ti.f16)
 
 
+@pytest.mark.all_targets
 def test_numbers_are_rounded(target: str) -> None:
     ti.init(arch=getattr(ti, {"c": "cpu"}.get(target, target)), log_level=ti.ERROR)
     n = len(VALUES)
@@ -56,6 +58,7 @@ def choose(h: ti.types.ndarray(ti.f16, 1), wide: ti.types.ndarray(ti.f32, 1)):
         wide[i] = ti.cast(ti.cast(x * 1.0001, ti.f16) if h[i] > 1.0 else ti.cast(x * 0.9997, ti.f16), ti.f32) * 3.0
 
 
+@pytest.mark.all_targets
 def test_what_a_branch_gives_is_rounded(target: str) -> None:
     ti.init(arch=getattr(ti, {"c": "cpu"}.get(target, target)), log_level=ti.ERROR)
     h, wide = ti.ndarray(ti.f16, len(VALUES)), ti.ndarray(ti.f32, len(VALUES))

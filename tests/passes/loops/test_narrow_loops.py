@@ -87,7 +87,7 @@ def check(condition: str, folder, sizes=SHAPES) -> dict:
     return names
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("condition", [*WHOLE, *PARTLY, *NEVER])
 def test_results(target, condition: str, tmp_path) -> None:
     check(condition, tmp_path)

@@ -78,7 +78,7 @@ def test_a_launch_starts_the_task_for_its_size(target, monkeypatch, shape):
 KINDS = {"i32": ti.i32, "u32": ti.u32, "f32": ti.f32, "i64": ti.i64, "f64": ti.f64}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("rows", "columns"), [(32, 64), (16, 7), (9, 33), (45, 1)])
 def test_fields(target, kind, rows, columns):
@@ -316,6 +316,7 @@ def test_products_of_matrices_are_not_shared():
     assert COMMENT not in multiply.source(*given, arch=ti.cuda)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", [(512, 1), (700, 33), (2048, 64), (1024, 100)])
 @pytest.mark.parametrize("in_place", [False, True])
 def test_columns_are_normalized(target: str, shape: tuple[int, int], in_place: bool) -> None:

@@ -140,6 +140,7 @@ def drawn(choices: random.Random, member: Member) -> int:
     return choices.choice((choices.choice(NEAR), choices.choice(NEAR) + 1, choices.randrange(1, 5000)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("language", ["cuda", "vulkan"])
 @pytest.mark.parametrize("function", TASKS, ids=lambda function: function.__name__)
 def test_a_launch_starts_one_task_of_each_loop(function: Callable[..., None], language: str) -> None:

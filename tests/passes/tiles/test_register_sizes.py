@@ -61,7 +61,7 @@ def test_few_and_many_iterations_of_ndarrays(target: str, shape: tuple[int, int,
     assert np.array_equal(c, x @ y)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("shape", "inner", "number"),
     [
@@ -117,6 +117,7 @@ WHOLE: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[int, int, i
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", WHOLE)
 def test_whole_tiles_are_double_buffered(target: str, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
     """On CUDA a block loads one tile while it combines another one; the last one is loaded twice."""
@@ -192,6 +193,7 @@ def test_the_text_of_the_ir_says_which_task_is_for_whole_tiles() -> None:
     ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("inner", [5, 31, 32, 40])
 @pytest.mark.parametrize("of_fields", [False, True])
 def test_short_inner_loops_of_a_launch_run_as_before(target: str, inner: int, of_fields: bool) -> None:

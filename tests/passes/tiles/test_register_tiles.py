@@ -73,6 +73,7 @@ def product(n: int, m: int, w: int, start: float = 0.0) -> tuple[Any, Any, np.nd
 SIZES = [(64, 16, 64), (128, 48, 64), (65, 17, 63), (1, 1, 1), (130, 33, 7), (3, 100, 129), (64, 1, 65)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("n", "m", "w"), SIZES)
 def test_a_product(target: str, for_few: None, n: int, m: int, w: int) -> None:
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
@@ -82,6 +83,7 @@ def test_a_product(target: str, for_few: None, n: int, m: int, w: int) -> None:
     assert np.array_equal(c.to_numpy(), expected)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("n", "m", "w"), [(128, 16, 256), (128, 80, 128), (129, 23, 300), (5, 9, 130)])
 def test_blocks_of_128_x_128(target: str, for_many: None, n: int, m: int, w: int) -> None:
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
@@ -122,6 +124,7 @@ LAYOUTS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_transposed_factors(target: str, for_few: None, layout: str) -> None:
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
@@ -146,7 +149,7 @@ def test_transposed_factors(target: str, for_few: None, layout: str) -> None:
     assert np.array_equal(c.to_numpy(), x @ y)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("sizes", ["any", "for_few", "for_many"])
 @pytest.mark.parametrize(("n", "m", "w"), [(64, 64, 64), (70, 31, 1), (1, 5, 200), (0, 4, 4), (4, 0, 4), (129, 16, 66)])
 def test_ndarrays(target: str, n: int, m: int, w: int, sizes: str, request: pytest.FixtureRequest) -> None:
@@ -263,6 +266,7 @@ def test_a_batch(target: str, for_few: None, n: int) -> None:
 TYPES = {"i32": (ti.i32, np.int32), "u32": (ti.u32, np.uint32), "f64": (ti.f64, np.float64), "i64": (ti.i64, np.int64)}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", TYPES)
 def test_other_types(target: str, for_many: None, name: str) -> None:
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
@@ -327,6 +331,7 @@ def test_names_of_the_pass_in_the_program(target: str, for_few: None) -> None:
     assert np.array_equal(c.to_numpy(), x @ y + 21)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("first", [-5, 3])
 @pytest.mark.parametrize("end", [-2, 0, 37, 310])
 def test_starts_and_ends_that_the_launch_chooses(target: str, first: int, end: int) -> None:

@@ -71,6 +71,7 @@ def test_other_branches_stay(body, tmp_path):
     assert RUNS not in _kernel(body, tmp_path / "program.py").source(a, integers(40, 40), c, np.zeros(9, np.int32), 6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(24))
 def test_random_branches(seed, tmp_path):
     kernel = _kernel(_random_body(random.Random(seed)), tmp_path / "program.py")

@@ -451,7 +451,27 @@ def test_names_of_single_iterations_and_of_extents() -> None:
         assert "int i = 3 + index * 2;" in source or "int i = 3 + int(index) * 2;" in source
 
 
-def test_what_is_not_widened() -> None:
+NOT_WIDENED = [
+    "backwards",
+    "one element for all",
+    "backwards in a branch",
+    "few elements",
+    "elements of 8 bytes",
+    "two axes of odd lengths",
+    "vectors beside numbers",
+    "members of one cell",
+    "half of a row",
+    "every second element",
+    "random numbers",
+    "a load behind a store",
+    "either of two conditions",
+    "stores of both branches",
+    "elements far ahead",
+]
+
+
+@pytest.mark.parametrize("case", NOT_WIDENED)
+def test_what_is_not_widened(case: str) -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     x, y, small = ti.field(ti.f32, LONG), ti.field(ti.f32, LONG), ti.field(ti.f32, 100)
     double, odd = ti.field(ti.f64, LONG), ti.field(ti.f32, (300, 301))
@@ -459,63 +479,62 @@ def test_what_is_not_widened() -> None:
     ti.root.dense(ti.i, LONG).place(shared, ti.field(ti.f32))
 
     @ti.kernel
-    def kernels(n: ti.template(), given: ti.types.ndarray(ti.f32, 1), at: ti.types.ndarray(ti.i32, 1)):
-        if ti.static(n == 0):
+    def kernels(case: ti.template(), given: ti.types.ndarray(ti.f32, 1), at: ti.types.ndarray(ti.i32, 1)):
+        if ti.static(case == "backwards"):
             for i in x:
                 y[i] = x[LONG - 1 - i]
-        if ti.static(n == 1):
+        if ti.static(case == "one element for all"):
             for i in x:
                 x[0] = y[i]
-        if ti.static(n == 2):
+        if ti.static(case == "backwards in a branch"):
             for i in x:
                 y[i] = y[i] if i % 2 else x[LONG - 1 - i]
-        if ti.static(n == 3):
+        if ti.static(case == "few elements"):
             for i in small:
                 small[i] = 1.0
-        if ti.static(n == 4):
+        if ti.static(case == "elements of 8 bytes"):
             for i in x:
                 double[i] = x[i]
-        if ti.static(n == 5):
+        if ti.static(case == "two axes of odd lengths"):
             for i, j in odd:
                 odd[i, j] = 1.0
-        if ti.static(n == 6):
+        if ti.static(case == "vectors beside numbers"):
             for i in x:
                 x[i] = 1.0
             for i in vectors:
                 vectors[i] *= 2.0
-        if ti.static(n == 7):
+        if ti.static(case == "members of one cell"):
             for i in x:
                 shared[i] = 1.0
-        if ti.static(n == 8):
+        if ti.static(case == "half of a row"):
             for i in range(2, LONG // 2):  # less than most of the row
                 x[i] = 1.0
-        if ti.static(n == 9):
+        if ti.static(case == "every second element"):
             for i in range(LONG // 2):
                 x[2 * i] = y[at[i]] + given[i]
-        if ti.static(n == 10):
+        if ti.static(case == "random numbers"):
             for i in given:
                 given[i] = ti.random()
-        if ti.static(n == 11):  # a store before a load
+        if ti.static(case == "a load behind a store"):
             for i in x:
                 if i > 0:
                     x[i] = 1.0
                     y[i] = x[i - 1]
-        if ti.static(n == 12):
+        if ti.static(case == "either of two conditions"):
             for i in x:
                 if i > 0 or y[0] > 1.0:
                     x[i] = 1.0
-        if ti.static(n == 13):
+        if ti.static(case == "stores of both branches"):
             for i in x:
                 if i % 2 == 0:
                     x[i] = 1.0
                 else:
                     y[i] = 1.0
-        if ti.static(n == 14):
+        if ti.static(case == "elements far ahead"):
             for i in x:
                 if i < LONG - 9:
                     x[i] = y[i + 9]
 
     given = np.zeros(4, np.float32)
-    for n in range(15):
-        for source in sources(kernels, n, given, np.zeros(4, np.int32)):
-            assert "(wide_accesses)" not in source, n
+    for source in sources(kernels, case, given, np.zeros(4, np.int32)):
+        assert "(wide_accesses)" not in source

@@ -38,7 +38,7 @@ def is_wide(kernel, *args: object) -> bool:
     return "at a time" in kernel.source(*args, arch=ti.cuda)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", [ti.f32, ti.i32, ti.u32, ti.f64, ti.i64, ti.i16, ti.u8], ids=str)
 @pytest.mark.parametrize("tree", SHAPES)
 def test_inactive_cells_keep_what_they_hold(target: str, tree: str, dtype: object) -> None:

@@ -305,7 +305,7 @@ def nested(x: Grid, y: Grid):
         y[i, j] = s * 8 + t
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("m", [1, 3, 8, 9, 20])
 @pytest.mark.parametrize("n", [1, 2, 5])
 @pytest.mark.parametrize("kernel", [of_pairs, of_loops, by_continue, nested], ids=lambda k: k.__name__)

@@ -108,15 +108,24 @@ CHECKS = {"order": check_order, "counts": check_counts, "scans": check_scans}
 
 
 @pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_some_sizes_and_types(target: str, check: str) -> None:
     for dtype, n in ((ti.f32, 260), (ti.i32, 257)) if target != "python" else ((ti.f32, 40), (ti.i32, 1)):
         CHECKS[check](dtype, n)
     CHECKS[check](ti.f32, 0)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_few_keys_are_sorted(target: str, n: int) -> None:
+    keys = stored(np.arange(n)[::-1].copy(), ti.i32)
+    ti.algorithms.parallel_sort(keys)
+    assert keys.to_numpy().tolist() == list(range(n))
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("dtype", [*TYPES, *SMALL_TYPES], ids=str)
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_all_sizes_and_types(target: str, check: str, dtype: Any) -> None:
     for n in SIZES if target != "python" else SIZES[:3]:
         CHECKS[check](dtype, n)
@@ -126,6 +135,7 @@ def test_all_sizes_and_types(target: str, check: str, dtype: Any) -> None:
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
 @pytest.mark.parametrize("n", [2**20, 2**24])
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_millions(target: str, check: str, dtype: Any, n: int) -> None:
     if target == "python":
         pytest.skip("the interpreter would take hours")
@@ -148,7 +158,6 @@ def check_tiled_selection(n: int, is_whole: bool) -> None:
     assert first.count == np.count_nonzero(mask) and np.array_equal(first.positions().to_numpy(), np.flatnonzero(mask))
 
 
-@pytest.mark.sampled(1)
 @pytest.mark.parametrize("op", library.OPERATIONS)
 def test_reductions_in_the_type_of_the_elements(target: str, op: str) -> None:
     """Narrow types wrap; NaNs lose against numbers, and are the result where there is nothing else."""
@@ -164,6 +173,7 @@ def test_reductions_in_the_type_of_the_elements(target: str, op: str) -> None:
         assert ti.algorithms.reduce(stored(nan, ti.f32), op) == 2
 
 
+@pytest.mark.targets("vulkan", "cuda")
 def test_tiles_of_threads(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On lavapipe, too, where chunks are faster."""
     if target not in ("vulkan", "cuda"):
@@ -176,6 +186,7 @@ def test_tiles_of_threads(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("n", [1, 4095, 4096, 4097, 70_001])
+@pytest.mark.targets("vulkan", "cuda")
 def test_selections_by_tiles(target: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if target not in ("vulkan", "cuda"):
         pytest.skip("for GPUs")
@@ -214,6 +225,7 @@ def test_fields_of_one_tree(target: str) -> None:
     assert d.to_numpy().tolist() == [31, 63, 96, 130] and a.to_numpy().tolist() == [4, 1, 3, 2]
 
 
+@pytest.mark.all_targets
 def test_cub_does_what_it_can_on_cuda(target: str) -> None:
     """Sorts, and scans of integers; our own kernels where its results would differ, and while launches are recorded."""
     x, y = stored(np.array([3, 1, 2]), ti.i32), stored(np.array([3.0, 1.0, 2.0]), ti.f32)

@@ -58,6 +58,7 @@ def make(kind: str) -> tuple[object, object]:
 KINDS = ("field", "plane", "ndarray", "vectors", "structs", "tree")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.all_targets
 @pytest.mark.parametrize("kind", KINDS)
 def test_10000_reads_after_a_launch_copy_once(target: str, mirrored: bool, kind: str) -> None:
@@ -110,6 +111,7 @@ def test_written_elements_go_to_the_device_together(target: str, mirrored: bool,
     assert np.array_equal(found[:500] if kind != "vectors" else found[:500, 0], expected)
 
 
+@pytest.mark.all_targets
 def test_reads_of_a_large_array_copy_a_block(target: str, mirrored: bool) -> None:
     count = 3 * BLOCK_BYTES // 4
     x = ti.ndarray(ti.i32, count)

@@ -124,6 +124,7 @@ def test_solvers(target: str, kind: str) -> None:
 
 @needs_scipy
 @pytest.mark.parametrize("dtype", [ti.f32, ti.f64], ids=str)
+@pytest.mark.all_targets
 def test_vectors_in_memory_of_the_device(target: str, dtype: Any) -> None:
     """On CUDA products and conjugate gradients stay there: cuSPARSE computes them by CuPy. Solutions come back there."""
     n, near = 40, 1e-5 if dtype == ti.f32 else 1e-11
@@ -254,6 +255,7 @@ def test_llt_tells_what_is_not_positive_definite() -> None:
 
 
 @pytest.mark.parametrize("solver", ["MatrixFreeCG", "MatrixFreeBICGSTAB"])
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_solvers_without_a_matrix(target: str, solver: str) -> None:
     shape = (6, 4) if target != "python" else (3, 2)
     b, x, back = (ti.field(ti.f32, shape) for _ in range(3))

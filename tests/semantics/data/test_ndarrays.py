@@ -74,6 +74,7 @@ def test_a_numpy_array_is_changed_in_place(target: str, add_one) -> None:
     np.testing.assert_array_equal(values, np.full((3, 4), 2))
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_to_numpy_waits_for_the_launch(target: str, add_one) -> None:
     shape = (30, 40) if target == "python" else (300, 400)
     x = ti.ndarray(ti.f32, shape)

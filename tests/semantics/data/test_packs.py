@@ -50,6 +50,7 @@ def test_a_dataclass_holds_arrays_numbers_and_dataclasses(target: str, count: in
     assert len(fall.instances()) == 2
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_members_that_a_kernel_does_not_use_are_not_passed(target: str) -> None:
     source = fall.source(state(2), 1)
     assert "s_particles_unused" not in source

@@ -127,6 +127,7 @@ def test_prints_come_before_the_failure(debug, capfd):
     assert capfd.readouterr().out == "turn 0\nturn 1\nturn 2\nturn 3\n"
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_prints_do_not_displace_failures(target):
     ti.init(arch=getattr(ti, target), debug=True, report_bytes=64, log_level=ti.WARN)
 

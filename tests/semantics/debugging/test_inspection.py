@@ -91,6 +91,7 @@ def test_an_unknown_form_lists_those_there_are() -> None:
         jacobi.ir("nonsense")
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_arguments_choose_the_specialization(target: str) -> None:
     x, y = ti.ndarray(ti.f32, 4), ti.ndarray(ti.i64, 4)
     assert scale.signature(x, 1.0) == "(ndarray[f32, 1], f32)"
@@ -111,6 +112,7 @@ def test_inspecting_launches_and_changes_nothing(target: str) -> None:
     assert len(scale.instances()) == 1
 
 
+@pytest.mark.all_targets
 def test_instances_and_their_source(target: str) -> None:
     x = ti.ndarray(ti.f32, 4)
     scale(x, 3.0)
@@ -169,6 +171,7 @@ def test_print_ir_of_one_kernel(capsys: pytest.CaptureFixture) -> None:
     assert "====" not in capsys.readouterr().out
 
 
+@pytest.mark.all_targets
 def test_emitted_files_are_kept(target: str, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     if target == "python":
         pytest.skip("the interpreter emits no text")

@@ -30,7 +30,6 @@ def all_four(a: ti.types.ndarray(), b: ti.types.ndarray(), out: ti.types.ndarray
         out[i, 3] = a[i] << b[i]
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", INTEGERS)
 def test_each_operation_tells_where_it_leaves_its_type(
     target: str, kind: str, capfd: pytest.CaptureFixture[str]

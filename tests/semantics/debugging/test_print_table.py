@@ -112,7 +112,6 @@ TABLE = [
 ]
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("statement", "shown"), TABLE, ids=[row[0] for row in TABLE])
 def test_print_shows(target, capfd, tmp_path, statement, shown):
     path = tmp_path / "printing.py"

@@ -199,6 +199,7 @@ def test_text_is_there_when_the_launch_returns_and_results_are_right(capfd):
     assert a.to_numpy().tolist() == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_more_than_fits_is_counted(target, capfd):
     if target == "python":
         pytest.skip("the interpreter prints at once and loses nothing")

@@ -9,7 +9,7 @@ import pytest
 
 import shadesmith as ti
 
-pytestmark = pytest.mark.sampled(5)  # the rest in `make test-all`
+pytestmark = pytest.mark.sampled(2)  # the rest in `make test-all`
 
 N, M = 7, 5
 
@@ -124,7 +124,9 @@ def launched(target: str, disabled: str, body: str, define_kernel: Any) -> tuple
     return arrays.gradients(), "atomic" in kernel.grad.ir("final", N, 1)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", GATHERS)
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_gradient_gathers_what_others_add(name: str, target: str, define_kernel: Any) -> None:
     expected, was_atomic = launched(
         target, "-gather_adjoints, -private_sums, -block_sums", GATHERS[name], define_kernel

@@ -100,6 +100,22 @@ def test_2425_an_element_read_overwritten_and_used(in_f64: str) -> None:
     by_tape(steps, [x, y], loss)
 
 
+def test_an_element_that_two_nested_loops_overwrite(in_f64: str) -> None:
+    """Each iteration of both loops has a place of its own for what it read."""
+    x, y, loss = fields("x", "y", "loss")
+
+    @ti.kernel
+    def sweeps():
+        for _ in range(1):
+            for _sweep in range(3):
+                for i in range(1, N - 1):
+                    x[i] = 0.25 * (x[i - 1] + x[i + 1] * y[i] * x[i])
+            for i in range(N):
+                loss[None] += x[i] ** 2
+
+    by_tape(sweeps, [x, y], loss)
+
+
 def test_3912_statements_around_two_loops(in_f64: str) -> None:
     x, y, loss = fields("x", "y", "loss")
 

@@ -13,7 +13,7 @@ import pytest
 
 import shadesmith as ti
 
-pytestmark = pytest.mark.sampled(4)  # the rest in `make test-all`
+pytestmark = pytest.mark.sampled(2)  # the rest in `make test-all`
 
 N = 6
 
@@ -480,7 +480,7 @@ def names(target: str) -> dict[str, Any]:
     return {**found, "count": count, "loss": ti.field(ti.f64, (), needs_grad=True)}
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("program", RIGHT)
 def test_a_program_is_right(program: str, names: dict[str, Any], define_program: Any) -> None:
     space = define_program(RIGHT[program], **names)
@@ -507,7 +507,7 @@ def test_a_program_is_right(program: str, names: dict[str, Any], define_program:
     assert x.to_numpy().tolist() == after
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("program", REFUSED)
 def test_a_program_is_refused_by_name(program: str, names: dict[str, Any], define_program: Any) -> None:
     message, text = REFUSED[program]

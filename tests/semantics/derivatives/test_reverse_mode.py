@@ -247,7 +247,10 @@ def test_fields_of_all_layouts_have_gradients(in_f64: str) -> None:
     assert lazy.grad.to_numpy().tolist() == [0.0] + [90.0] * 3
 
 
+FIRST_SEED = {"cpu": 0, "vulkan": 1000, "cuda": 2000, "python": 3000}
+
+
 def test_random_kernels_have_right_gradients(in_f64: str, full: bool) -> None:
-    first = {"cpu": 0, "vulkan": 1000, "cuda": 2000, "python": 3000}[in_f64]
+    first = FIRST_SEED[in_f64]
     for seed in range(first, first + (60 if full else 2)):
         assert derivatives.run(ti, seed) < derivatives.TOLERANCE, seed

@@ -69,6 +69,7 @@ SOME = ("endless while of all threads", "far store", "endless recursion of all t
 
 @pytest.mark.skipif(not guarded_memory.has_guards() or "x86" not in platform.machine(), reason="for Linux on x86-64")
 @pytest.mark.parametrize("cases", [SOME, pytest.param(tuple(EXPECTED), marks=pytest.mark.exhaustive)], ids=len)
+@pytest.mark.all_targets
 def test_hostile_kernels(target: str, cases: tuple[str, ...]) -> None:
     if target not in ("cpu", "vulkan"):
         pytest.skip("the interpreter has no such kernels; `--each` is for GPUs")

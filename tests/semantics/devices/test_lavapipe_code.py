@@ -110,7 +110,7 @@ WAYS = {
 """How a loop is left in its middle under the condition C."""
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_conditions_in_the_middle_of_a_loop_see_its_variables(

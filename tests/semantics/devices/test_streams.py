@@ -42,6 +42,7 @@ def zeros() -> ti.ScalarNdarray:
     return ti.ndarray(ti.f32, SIZE)
 
 
+@pytest.mark.all_targets
 def test_launches_on_streams_compute_what_they_do_in_order(target: str) -> None:
     x, y = zeros(), zeros()
     first, second = ti.Stream(), ti.Stream()
@@ -57,6 +58,7 @@ def test_launches_on_streams_compute_what_they_do_in_order(target: str) -> None:
     assert first.__cuda_stream__() == (0, first.handle)
 
 
+@pytest.mark.all_targets
 def test_events_order_streams_and_have_times(target: str) -> None:
     x = zeros()
     first, second = ti.Stream(), ti.Stream()
@@ -118,6 +120,7 @@ def test_a_parameter_of_that_name_is_an_argument(target: str) -> None:
     assert (x.to_numpy() == 2.0).all()
 
 
+@pytest.mark.all_targets
 def test_what_is_no_stream_is_refused(target: str) -> None:
     x = zeros()
     with pytest.raises(TaichiRuntimeTypeError, match="takes a stream of ti, CuPy or torch.*found str"):
@@ -151,6 +154,7 @@ def test_streams_of_an_ended_or_other_session_are_refused(target: str) -> None:
 @pytest.mark.parametrize("made", [lambda h: h, lambda h: SimpleNamespace(ptr=h), lambda h: SimpleNamespace(cuda_stream=h),
                                   lambda h: SimpleNamespace(handle=ctypes.c_void_p(h)),
                                   lambda h: SimpleNamespace(__cuda_stream__=lambda: (0, h))])  # fmt: skip
+@pytest.mark.targets("cuda")
 def test_streams_of_other_libraries(target: str, made) -> None:
     if target != "cuda":
         pytest.skip("only CUDA has streams of other libraries")

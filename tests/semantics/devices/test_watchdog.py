@@ -46,6 +46,7 @@ def limited(target: str) -> Any:
     return start
 
 
+@pytest.mark.all_targets
 def test_launches_in_time_are_as_without_it(limited, target: str) -> None:
     limited(20.0)
     x = np.zeros(4, np.float32)
@@ -57,6 +58,7 @@ def test_launches_in_time_are_as_without_it(limited, target: str) -> None:
         assert total(10) == 45
 
 
+@pytest.mark.targets("vulkan")
 def test_a_gpu_that_does_not_answer_is_given_up(limited, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if target != "vulkan":
         pytest.skip("lavapipe stands for all GPUs")

@@ -6,8 +6,6 @@ import pytest
 import shadesmith as ti
 import shadesmith.math as tm
 
-pytestmark = pytest.mark.each_on_one_target  # other tests hold what it shows on all of them
-
 # --- fields -----------------------------------------------------------------------------------------------------------
 
 

@@ -8,8 +8,6 @@ import pytest
 
 import shadesmith as ti
 
-pytestmark = pytest.mark.each_on_one_target  # other tests hold what it shows on all of them
-
 vec2i = ti.types.vector(2, ti.i32)
 mat23 = ti.types.matrix(2, 3, ti.f32)
 

@@ -7,8 +7,6 @@ import pytest
 
 import shadesmith as ti
 
-pytestmark = pytest.mark.each_on_one_target  # other tests hold what it shows on all of them
-
 
 def test_fields_as_shapes_and_as_nodes_are_the_same(target: str) -> None:
     zero, one, two = ti.field(ti.f32), ti.field(ti.f32), ti.field(ti.f32)

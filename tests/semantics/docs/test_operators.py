@@ -7,8 +7,6 @@ import pytest
 
 import shadesmith as ti
 
-pytestmark = pytest.mark.each_on_one_target  # other tests hold what it shows on all of them
-
 vec2 = ti.types.vector(2, ti.f32)
 
 # --- scalars ----------------------------------------------------------------------------------------------------------

@@ -4,8 +4,6 @@ import pytest
 
 import shadesmith as ti
 
-pytestmark = pytest.mark.each_on_one_target  # other tests hold what it shows on all of them
-
 # --- what is refused --------------------------------------------------------------------------------------------------
 
 REFUSED = {

@@ -6,8 +6,6 @@ import pytest
 import shadesmith as ti
 import shadesmith.math as tm
 
-pytestmark = pytest.mark.each_on_one_target  # other tests hold what it shows on all of them
-
 vec3 = tm.vec3
 sphere_type = ti.types.struct(center=vec3, radius=ti.f32)
 ray_type = ti.types.struct(origin=vec3, direction=vec3, depth=ti.i32)

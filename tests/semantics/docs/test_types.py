@@ -5,8 +5,6 @@ import pytest
 
 import shadesmith as ti
 
-pytestmark = pytest.mark.each_on_one_target  # other tests hold what it shows on all of them
-
 vec3i = ti.types.vector(3, ti.i32)
 vec4d = ti.types.vector(4, ti.f64)
 mat43i = ti.types.matrix(4, 3, int)

@@ -303,6 +303,7 @@ def test_gaps_do_not_recompile_where_arrays_are_copied(staged: None) -> None:
     assert sessions.current().compiled_functions == 1
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_contiguous_arrays_have_the_text_without_strides(target: str) -> None:
     values = np.zeros((4, 4), F32)
     assert "_stride" not in enumerate_cells.source(values)

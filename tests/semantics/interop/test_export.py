@@ -202,6 +202,7 @@ def test_memory_that_the_host_does_not_reach_is_copied(monkeypatch: pytest.Monke
     ti.reset()
 
 
+@pytest.mark.all_targets
 def test_there_is_no_cuda_interface_elsewhere(target: str) -> None:
     assert hasattr(ti.ndarray(ti.f32, 3), "__cuda_array_interface__") == (target == "cuda")
     assert hasattr(Ball.ndarray(3), "__cuda_array_interface__") == (target == "cuda")
@@ -220,7 +221,7 @@ def test_copies_to_and_from_torch(target: str, make: Any) -> None:
     tensor = x.to_torch()
     np.testing.assert_array_equal(tensor.numpy(), values)
     tensor.zero_()
-    np.testing.assert_array_equal(x.to_torch(device="cpu").numpy(), values)
+    np.testing.assert_array_equal(x.to_torch(device=tensor.device).numpy(), values)
 
 
 def test_from_torch_takes_any_layout_and_type(target: str) -> None:

@@ -91,6 +91,7 @@ def test_a_list_and_a_matrix_are_no_arrays() -> None:
             total(value)
 
 
+@pytest.mark.all_targets
 def test_jax_arrays_do_not_change(target: str) -> None:
     jax = pytest.importorskip("jax")
     start(target)

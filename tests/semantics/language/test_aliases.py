@@ -6,8 +6,6 @@ import pytest
 
 import shadesmith as ti
 
-pytestmark = pytest.mark.sampled(3)
-
 i2 = ti.types.vector(2, ti.i32)
 Pair = ti.types.struct(p=ti.i32, q=i2)
 

@@ -74,6 +74,7 @@ def test_kernels_of_classes_are_launched(target: str) -> None:
     assert x.tolist() == [55] * 3
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_kernels_of_classes_in_graphs_and_modules(target: str) -> None:
     if target == "python":
         pytest.skip("runs no graph of texts")

@@ -25,7 +25,7 @@ def horner(unroll, stride):
     return polynomial
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("stride", [True, False])
 @pytest.mark.parametrize("unroll", [1, 4, True])
 @pytest.mark.parametrize("size", [0, 1, 1000])

@@ -29,6 +29,7 @@ def step(a: ti.ref(ti.i32), b: ti.ref(ti.f32)):
     b = a * 2.0  # noqa: F841 - a reference
 
 
+@pytest.mark.targets("cpu", "vulkan", "python")
 def test_each_target_runs_its_snippet_or_the_body(target: str, pytestconfig: pytest.Config) -> None:
     if target == "cuda" and pytestconfig.getoption("--emulated-cuda"):
         pytest.skip("the host has no __brev")

@@ -66,6 +66,7 @@ def runs_on(target: str, names: list[str]) -> None:
         pytest.skip("has no recursion")
 
 
+@pytest.mark.all_targets
 def test_recursion(target: str) -> None:
     runs_on(target, ["cpu", "python", "cuda"])
 
@@ -79,6 +80,7 @@ def test_recursion(target: str) -> None:
     assert out.tolist() == [0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610]
 
 
+@pytest.mark.all_targets
 def test_mutual_recursion(target: str) -> None:
     runs_on(target, ["cpu", "python", "cuda"])
 

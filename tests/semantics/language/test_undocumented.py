@@ -330,6 +330,7 @@ def test_large_constants(target: str) -> None:
     assert hexadecimal() == 0xDEADBEEE
 
 
+@pytest.mark.all_targets
 def test_nan_and_infinity(target: str) -> None:
     ti.init(arch=getattr(ti, target), fast_math=False, log_level=ti.WARN)
     out = ti.field(ti.i32, 8)

@@ -86,6 +86,7 @@ def test_more_iterations_than_threads(target: str, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.exhaustive
+@pytest.mark.targets("cpu", "cuda")
 def test_billions_of_iterations(target: str) -> None:
     if target not in ("cuda", "cpu"):
         pytest.skip("takes minutes")

@@ -99,7 +99,7 @@ def _moved(names: str, leader: Place, place: Place) -> str:
     return f"{place.name}[{', '.join(f'{name} + {move}' if move else name for name, move in zip(names, moves))}]"
 
 
-@pytest.mark.sampled(12)  # lavapipe compiles each loop for itself
+@pytest.mark.sampled(8)  # lavapipe compiles each loop for itself
 @pytest.mark.parametrize("first", range(0, COUNT, TOGETHER))
 @pytest.mark.parametrize("passes", ["", "+lower_access"])
 def test_patterns_come_back_as_numpy_changes_them(

@@ -67,6 +67,7 @@ def increment_array(x: ti.types.ndarray(dtype=ti.i32, ndim=1)):
         x[i] += 1
 
 
+@pytest.mark.all_targets
 def test_large_fields_made_and_dropped(target: str, full: bool) -> None:
     def turn(number: int) -> None:
         x = ti.field(ti.f32, shape=1 << 24)
@@ -76,6 +77,7 @@ def test_large_fields_made_and_dropped(target: str, full: bool) -> None:
     repeat(turn, 1000 if full and target == "cpu" else 100, warm=5)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_thousand_fields_through_one_kernel(target: str, full: bool) -> None:
     programs = current().programs
 
@@ -91,6 +93,7 @@ def test_a_thousand_fields_through_one_kernel(target: str, full: bool) -> None:
         assert programs.built == 1 and len(programs) == 1
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_thousand_fields_alive_at_once_share_one_program(target: str, full: bool) -> None:
     fields = [ti.field(ti.i32, shape=3) for _ in range(1000 if full and target != "python" else 100)]
     for field in fields:
@@ -187,12 +190,13 @@ def refused(number: int) -> None:
 KINDS = [placed, built, apart, viewed, exported, passed, defined, in_an_object]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("action", [*KINDS, refused])
 def test_each_kind_leaves_nothing(target: str, action: Callable[[int], None]) -> None:
     repeat(action, 10 if action is refused else 50, warm=10)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_thousand_mixed_things_leave_nothing(target: str, full: bool) -> None:
     repeat(lambda number: KINDS[number % len(KINDS)](number), 1000 if full and target != "python" else 200, warm=40)
 

@@ -47,7 +47,6 @@ MAKERS: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", MAKERS)
 def test_the_last_reference_gives_the_memory_back(target: str, kind: str) -> None:
     before = in_use()
@@ -320,6 +319,7 @@ def test_a_kernel_that_is_dropped_frees_its_own_buffers(target: str) -> None:
     assert in_use() == before
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_memory_freed_while_launches_are_under_way_stays_until_they_end(target: str) -> None:
     @ti.kernel
     def copy(a: ti.template(), b: ti.template()):
@@ -340,6 +340,7 @@ def test_memory_freed_while_launches_are_under_way_stays_until_they_end(target: 
 # --- one program for equal specialisations
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_fields_of_one_shape_share_one_program(target: str) -> None:
     @ti.kernel
     def increment(x: ti.template()):

@@ -11,6 +11,7 @@ SHAPE = (2**16, 2**15 + 1)
 LAST = (2**16 - 1, 2**15)
 
 
+@pytest.mark.all_targets
 def test_elements_beyond_two_to_the_31(target: str) -> None:
     """Memory is committed where it is touched; on a GPU it is 2 GiB each."""
     if target == "vulkan":
@@ -35,6 +36,7 @@ def test_elements_beyond_two_to_the_31(target: str) -> None:
     assert [f[i - 1, j], f[i - 2, j], x[i, j - 1], x[i, j - 2], x[0, 0]] == [5, 6, 6, 6, 1]
 
 
+@pytest.mark.targets("cpu", "cuda", "python")
 def test_loops_over_all_elements_are_refused(target: str) -> None:
     if target == "vulkan":
         pytest.skip("there are no such arrays")
@@ -63,6 +65,7 @@ def test_trees_count_up_to_two_to_the_31(target: str) -> None:
 
 
 @pytest.mark.exhaustive
+@pytest.mark.targets("cpu", "cuda")
 def test_copies_of_many_elements(target: str) -> None:
     if target not in ("cpu", "cuda"):
         pytest.skip("slow")

@@ -1,6 +1,7 @@
 """Sums in place of several ndarrays, which are no atomic operations: also of one array with two names."""
 
 import numpy as np
+import pytest
 
 import shadesmith as ti
 
@@ -39,6 +40,7 @@ def test_each_array_once_and_one_twice(target):
     assert "atomicAdd" not in move.source(x, v, a, arch=ti.cuda)
 
 
+@pytest.mark.all_targets
 def test_parts_of_one_array_that_only_sums_change(target):
     """Two iterations add to most elements, and none reads them: the sums are atomic operations."""
     memory = np.zeros(20001, np.int32)

@@ -92,6 +92,7 @@ def test_an_array_passed_twice_is_read_as_it_was_written(target: str, n: int) ->
         assert a.to_numpy().tolist() == expected.tolist()
 
 
+@pytest.mark.all_targets
 def test_overlapping_views_are_read_as_they_were_written(target: str) -> None:
     memory = np.arange(10, dtype=np.float32)
     expected = memory.copy()

@@ -61,7 +61,6 @@ def flushes(device: str, dtype: str) -> bool:
     return found
 
 
-@pytest.mark.sampled(2)
 @needs_long_double
 @pytest.mark.parametrize("dtype", accuracy.TYPES)
 @pytest.mark.parametrize("name", ROWS)
@@ -81,6 +80,7 @@ def test_no_error_is_above_the_limit(device: str, dtype: str, name: str) -> None
 
 
 @needs_long_double
+@pytest.mark.all_targets
 def test_the_double_nearest_to_a_multiple_of_half_pi(device: str) -> None:
     start(device, "f64")
     x = np.array([accuracy.NEAREST_TO_HALF_PI["f64"]])

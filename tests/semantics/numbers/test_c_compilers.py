@@ -34,7 +34,7 @@ def test_two_maxima_of_one_serial_loop_stay_apart(target: str) -> None:
     assert o.to_numpy().tolist() == [[i, i] for i in range(6)]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("count", [6, 8, 16])
 @pytest.mark.parametrize("kept", ["i8", "i16"])
 @pytest.mark.parametrize("name", list(WIDE))
@@ -77,6 +77,7 @@ def test_two_reductions_of_one_loop_stay_apart(target: str, name: str, kept: str
     assert results.to_numpy().tolist() == [int(np.array(v).astype(results.to_numpy().dtype)) for v in expected]
 
 
+@pytest.mark.targets("cpu", "python")
 def test_arguments_may_be_views_of_one_memory_with_two_types(target: str) -> None:
     if target not in ("cpu", "python"):
         pytest.skip("other targets copy arrays of the host, each for itself")

@@ -7,6 +7,7 @@ import pytest
 import shadesmith as ti
 
 
+@pytest.mark.all_targets
 def test_kernels_of_one_session_differ(target: str) -> None:
     x = ti.field(ti.f32, 2, needs_grad=True)
     x[0], x[1] = 3e38, 7.0

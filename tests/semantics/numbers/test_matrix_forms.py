@@ -15,6 +15,7 @@ def test_select_of_scalars_by_vectors_keeps_types_apart(target: str) -> None:
     assert floats.to_list() == [1.5, 0, 1.5] and integers.to_list() == [2, 0, 2]
 
 
+@pytest.mark.targets("cpu", "cuda", "python")
 def test_matrices_of_16_rows(target: str, full: bool) -> None:
     """Taichi unrolls them, and warns; here they are structs that loops run over.
 

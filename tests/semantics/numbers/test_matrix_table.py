@@ -100,7 +100,7 @@ def kernel_of(cases: list, name: str):
     return space["k"], offset
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("number", range(len(GROUPS)))
 def test_type_and_value_in_a_kernel(target: str, number: int) -> None:
     ti.init(arch=getattr(ti, target), enable_fallback=False, fast_math=False, log_level=ti.ERROR)

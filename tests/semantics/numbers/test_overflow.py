@@ -83,7 +83,6 @@ def exact(name: str, meaning, a: int, b: int, info: np.iinfo) -> int | None:
     return result if info.min <= result <= info.max else None
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", INTEGERS)
 @pytest.mark.parametrize("name", BINARY)
 def test_results_that_do_not_fit_are_trapped_and_no_others(name, kind):

@@ -25,7 +25,6 @@ def has_copies(kernel: Any) -> bool:
     return "_copies" in kernel.source(arch=ti.cpu)
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NUMPY)
 def test_sums_by_place(target: str, name: str) -> None:
     T, kind = getattr(ti, name), NUMPY[name]
@@ -180,6 +179,7 @@ def test_large_arrays_keep_atomic_operations(target: str) -> None:
     assert not has_copies(scatter)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_launches_at_the_same_time_lose_nothing(target: str) -> None:
     place, x = ti.field(ti.i32, N), ti.field(ti.i32, BINS)
     index = places()
@@ -275,7 +275,6 @@ def test_options(options: dict[str, Any]) -> None:
     ti.reset()
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NUMPY)
 def test_ndarrays_by_place(target: str, name: str) -> None:
     kind = NUMPY[name]

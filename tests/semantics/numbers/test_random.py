@@ -25,6 +25,7 @@ def check_equal_to_the_interpreter(target: str, program: Callable[[], np.ndarray
 
 
 @pytest.mark.parametrize("dtype", INTEGERS + FLOATS)
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_parallel_loop(target: str, dtype: str) -> None:
     def program() -> np.ndarray:
         x = ti.field(getattr(ti, dtype), 3000)
@@ -40,6 +41,7 @@ def test_a_parallel_loop(target: str, dtype: str) -> None:
     check_equal_to_the_interpreter(target, program)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_several_numbers_a_turn_under_conditions(target: str) -> None:
     def program() -> np.ndarray:
         x = ti.field(ti.f32, (40, 30))
@@ -65,6 +67,7 @@ def test_several_numbers_a_turn_under_conditions(target: str) -> None:
     check_equal_to_the_interpreter(target, program)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_several_tasks_and_launches(target: str) -> None:
     def program() -> np.ndarray:
         x = ti.field(ti.f32, (4, 500))
@@ -85,6 +88,7 @@ def test_several_tasks_and_launches(target: str) -> None:
     check_equal_to_the_interpreter(target, program)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_normal_numbers(target: str) -> None:
     def program() -> np.ndarray:
         x = ti.field(ti.f32, 2000)
@@ -136,6 +140,7 @@ def test_types_without_random_numbers_are_refused() -> None:
         draw()
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_loop_whose_length_only_the_device_knows(target: str) -> None:
     def program() -> np.ndarray:
         n, x = ti.field(ti.i32, ()), ti.field(ti.f32, 5000)
@@ -154,6 +159,7 @@ def test_a_loop_whose_length_only_the_device_knows(target: str) -> None:
 
 
 @pytest.mark.parametrize("block_dim", [1, 32, 96])
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_block_sizes_do_not_matter(target: str, block_dim: int) -> None:
     def program() -> np.ndarray:
         x = ti.field(ti.f32, (20, 50))

@@ -76,6 +76,7 @@ def test_integers_are_joined_by_openmp() -> None:
 
 @pytest.mark.parametrize("name", ["f32", "f64"])
 @pytest.mark.parametrize("count", SIZES)
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_sums_are_nearly_exact(target: str, name: str, count: int) -> None:
     T, kind = getattr(ti, name), numpy_type(name)
     numbers = np.random.default_rng(2).standard_normal((count, 1)).astype(kind)
@@ -99,6 +100,7 @@ def test_sums_are_nearly_exact(target: str, name: str, count: int) -> None:
         assert abs(found - exact) <= 40 * np.finfo(kind).eps * size
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_ones_beyond_the_integers_of_f32(target: str) -> None:
     """One f32 in memory stops at 2^24."""
     count = 2**24 + 4097
@@ -227,6 +229,7 @@ def test_what_is_no_reduction(target: str) -> None:
     assert (a[None], b[None], c.to_numpy().tolist(), order.to_numpy().sum()) == (100, 100, [98, 99], 100)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_numbers_kept_side_by_side(target: str) -> None:
     """Scalars of a solver in one field: some elements are read or set where others are added to."""
     n = 10_000
@@ -324,6 +327,7 @@ def test_the_option_switches_it_off() -> None:
     ti.reset()
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_deterministic_sums_have_the_same_bits_in_each_run(target: str) -> None:
     ti.init(arch=getattr(ti, target), deterministic=True, log_level=ti.WARN)
     count = 1000 if target == "python" else 200_003
@@ -353,6 +357,7 @@ def test_deterministic_sums_have_the_same_bits_in_each_run(target: str) -> None:
         assert total[None] == size
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_sum_that_stays_atomic_is_reported_if_it_shall_be_deterministic(target: str) -> None:
     ti.init(arch=getattr(ti, target), deterministic=True, log_level=ti.WARN)
     bins = ti.field(ti.f32, 4)
@@ -370,6 +375,7 @@ def test_a_sum_that_stays_atomic_is_reported_if_it_shall_be_deterministic(target
     assert bins.to_numpy().tolist() == [2.0] * 4
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_returned_values_are_one_task(target: str) -> None:
     x = ti.ndarray(ti.f32, (40, 30))
     numbers = np.random.default_rng(6).random((40, 30)).astype(np.float32)

@@ -28,6 +28,7 @@ def test_a_loop_over_2_to_the_32_is_refused_at_launch(target: str) -> None:
     assert count_cells(2**4, 2**4) == 256
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_constant_loop_over_2_to_the_32_is_refused_with_its_line(target: str) -> None:
     if target == "python":  # it has no threads to count, and finds out when it runs
         with pytest.raises(OverflowError, match="4294967296 iterations"):

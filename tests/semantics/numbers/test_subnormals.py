@@ -26,6 +26,7 @@ def keeps_subnormals(target: str, name: str, atomic: bool) -> bool:
 
 
 @pytest.mark.parametrize("name", ["f32", "f64"])
+@pytest.mark.all_targets
 def test_arithmetic(target: str, name: str) -> None:
     T, tiny = getattr(ti, name), TINY[name]
 
@@ -46,6 +47,7 @@ def test_arithmetic(target: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["f32", "f64"])
+@pytest.mark.all_targets
 def test_atomic_sum(target: str, name: str) -> None:
     T, tiny = getattr(ti, name), TINY[name]
     total = ti.field(T, ())

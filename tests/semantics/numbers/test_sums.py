@@ -31,6 +31,7 @@ def terms_of(kind: str, count: int, name: str) -> np.ndarray:
 @pytest.mark.parametrize("name", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("kind", ["ones", "uniform", "cancelling"])
 @pytest.mark.parametrize("count", [0, 1, 7, 127, 1000])
+@pytest.mark.targets("cpu", "cuda", "python")
 def test_a_sum_is_within_its_bound(target: str, name: str, kind: str, count: int) -> None:
     T = getattr(ti, name)
     if target == "vulkan" and name == "f16":
@@ -91,6 +92,7 @@ def test_only_sums_with_a_wider_type_take_32_numbers_at_a_time(name: str) -> Non
 
 
 @pytest.mark.parametrize("first, end", [(0, 0), (5, 3), (0, 256), (1, 257), (0, 128), (3, 10_007), (1, 300_000)])
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_sum_in_runs_has_all_terms_and_no_other(target: str, first: int, end: int) -> None:
     count = 300_000
 

@@ -183,7 +183,7 @@ def test_every_scalar_operation_compiles(language: str, tmp_path: Path) -> None:
     compile_text(language, scalar_program(language).text(), tmp_path)
 
 
-@pytest.mark.sampled(6)  # 2 to 8 s each
+@pytest.mark.sampled(24)  # 2 to 8 s each
 @pytest.mark.parametrize("language", TARGETS)
 @pytest.mark.parametrize("kind", ["f32", "i32", "u32", "u1", "f64", "i64", "u8", "f16"])
 def test_every_tensor_operation_compiles(language: str, kind: str, tmp_path: Path) -> None:

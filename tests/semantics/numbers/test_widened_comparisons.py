@@ -34,7 +34,7 @@ def numbers_of(name: str) -> np.ndarray:
     return np.array(sorted({n for n in (least, least + 1, -7, -1, 0, 1, 3, 100, most) if least <= n <= most}), kind)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("old", "new"), PAIRS)
 def test_a_widened_number_compares_as_it_is(target: str, old: str, new: str, define_kernel: Callable[..., Any]) -> None:
     ti.init(
@@ -159,6 +159,7 @@ def test_a_number_that_becomes_a_narrower_float_and_back_is_rounded(target: str,
 
 
 @pytest.mark.parametrize("name", ["i8", "u8", "i16", "u16"])
+@pytest.mark.all_targets
 def test_results_of_narrow_operations_wrap_before_they_are_widened(target: str, name: str) -> None:
     """NVIDIA's Vulkan driver has 128 for `int(abs(int8_t(-128)))` and `int(-int8_t(-128))`, ptxas 32768 for i16."""
     ti.init(arch=getattr(ti, {"c": "cpu"}.get(target, target)), log_level=ti.ERROR)

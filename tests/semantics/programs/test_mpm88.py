@@ -55,6 +55,7 @@ def centre(position: Any) -> np.ndarray:
     return position.to_numpy().astype(np.float64).mean(0)
 
 
+@pytest.mark.all_targets
 def test_the_program_of_taichis_wheel(target: str, full: bool, tmp_path: Path) -> None:
     path = wheel_program()
     if path is None or not path.exists():
@@ -90,6 +91,7 @@ def test_the_whole_program_with_its_gui_loop(tmp_path: Path, monkeypatch: pytest
     ti.reset()
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_our_own_program(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     count, steps = (ours.PARTICLES, 50) if target != "python" else (32, 2)
     monkeypatch.setattr(ours, "PARTICLES", count)

@@ -124,6 +124,7 @@ def test_fields_of_every_rank(target: str, shape: tuple[int, ...]) -> None:
     assert np.array_equal(y.to_numpy(), values * 2)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_atomics_are_exact_and_return_the_old_value(target: str) -> None:
     count = 20_000 if target != "python" else 500
     counter = ti.field(ti.i32, ())

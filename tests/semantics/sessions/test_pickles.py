@@ -71,7 +71,6 @@ ARRAYS = {
 }
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ARRAYS)
 def test_arrays_are_pickled_by_value(target, name):
     array = ARRAYS[name]()

@@ -507,6 +507,7 @@ def test_what_a_block_starts_with_may_decide(target: str) -> None:
     assert out.tolist() == [(t + k) % 16 for k in (0, 3, 5) for t in range(16)]
 
 
+@pytest.mark.all_targets
 def test_last_block_adds_up_all_others(target: str) -> None:
     """The classic use of a memory fence: the block that finishes last sees what all others wrote."""
     N = 1000

@@ -1,4 +1,4 @@
-"""Loops of heavy turns take a thread a turn, in several rows of groups where one axis of a grid has too few."""
+"""Loops of long iterations take a thread each, in several rows of groups where one axis of a grid has too few."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 import shadesmith as ti
 from shadesmith.runtime.devices.vulkan.program import GROUPS_X, fold
 
+pytestmark = pytest.mark.targets("cpu", "vulkan", "cuda")  # the interpreter has no grid
+
 MAX_ITERATIONS = 2**31 - 1
 BEHIND = 4096
-"""Elements behind the last turn, which threads of groups without a turn must leave alone."""
-INTERPRETED = 1000
-"""Turns that the interpreter shall take at most."""
+"""Elements behind the last iteration, which threads of groups without one must leave alone."""
 
 
 @ti.kernel
@@ -30,32 +30,31 @@ def visit_one_by_one(x: ti.types.ndarray(ti.u8, 1), n: ti.i32, rounds: ti.i32):
             x[i] += ti.u8(1)
 
 
-def check_visits(kernel, count: int, target: str) -> None:
-    if target == "python" and count > INTERPRETED:
+@pytest.fixture(autouse=True)
+def _not_interpreted(request: pytest.FixtureRequest) -> None:
+    """Leave out the interpreter, which would take minutes and has no grid."""
+    if "target" in request.fixturenames and request.getfixturevalue("target") == "python":
         pytest.skip("too long for the interpreter")
+
+
+IN_ONE_ROW = [0, 1, 127, 128, 129]
+ROWS_OF_LARGE_BLOCKS = [GROUPS_X * 128 + k for k in (-1, 0, 1)] + [2 * GROUPS_X * 128 + 1]
+ROWS_OF_SMALL_BLOCKS = [0, 1, 2, GROUPS_X - 1, GROUPS_X, GROUPS_X + 1, 2 * GROUPS_X + 1, 300_007]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "count"),
+    [(visit, count) for count in IN_ONE_ROW + ROWS_OF_LARGE_BLOCKS]
+    + [(visit_one_by_one, count) for count in ROWS_OF_SMALL_BLOCKS],
+    ids=lambda value: str(value) if isinstance(value, int) else value.__name__,
+)
+def test_each_iteration_runs_once(target: str, kernel, count: int) -> None:
     x = np.zeros(count + BEHIND, np.uint8)
     kernel(x, count, 3)
     assert (x[:count] == 3).all() and not x[count:].any()
 
 
-@pytest.mark.parametrize("count", [0, 1, 127, 128, 129])
-def test_each_turn_runs_once_in_one_row(target: str, count: int) -> None:
-    check_visits(visit, count, target)
-
-
-@pytest.mark.parametrize("count", [GROUPS_X * 128 + k for k in (-1, 0, 1)] + [2 * GROUPS_X * 128 + 1])
-def test_each_turn_runs_once_where_groups_fill_a_row(target: str, count: int) -> None:
-    check_visits(visit, count, target)
-
-
-@pytest.mark.parametrize("count", [0, 1, 2, GROUPS_X - 1, GROUPS_X, GROUPS_X + 1, 2 * GROUPS_X + 1, 300_007])
-def test_each_turn_runs_once_in_rows_of_small_groups(target: str, count: int) -> None:
-    check_visits(visit_one_by_one, count, target)
-
-
-def test_a_constant_number_of_turns_runs_in_rows(target: str) -> None:
-    if target == "python":
-        pytest.skip("too long for the interpreter")
+def test_a_constant_number_of_iterations_runs_in_rows(target: str) -> None:
     count = 2 * GROUPS_X + 3
 
     @ti.kernel
@@ -71,9 +70,6 @@ def test_a_constant_number_of_turns_runs_in_rows(target: str) -> None:
 
 
 def test_indices_of_two_axes_follow_from_rows(target: str) -> None:
-    if target == "python":
-        pytest.skip("too long for the interpreter")
-
     @ti.kernel
     def run(x: ti.types.ndarray(ti.i32, 2), rounds: ti.i32):
         ti.loop_config(block_dim=1)
@@ -88,10 +84,7 @@ def test_indices_of_two_axes_follow_from_rows(target: str) -> None:
 
 @pytest.mark.parametrize("blocks", [1, GROUPS_X, GROUPS_X + 2, 2 * GROUPS_X + 1])
 @pytest.mark.parametrize("missing", [0, 1])
-def test_threads_that_meet_stand_in_rows(target: str, blocks: int, missing: int) -> None:
-    if target == "python" and blocks > 1:
-        pytest.skip("too long for the interpreter")
-
+def test_blocks_with_barriers_run_in_rows(target: str, blocks: int, missing: int) -> None:
     @ti.kernel
     def run(x: ti.types.ndarray(ti.i32, 1), factor: ti.types.ndarray(ti.i32, 1), n: ti.i32, rounds: ti.i32):
         ti.loop_config(block_dim=4)
@@ -101,7 +94,7 @@ def test_threads_that_meet_stand_in_rows(target: str, blocks: int, missing: int)
             tile[t] = i
             for _ in range(rounds):
                 ti.simt.block.sync()
-                x[i] += tile[t // 2 * 2] * factor[i // 4]  # a block without a turn has no factor
+                x[i] += tile[t // 2 * 2] * factor[i // 4]  # a block without an iteration has no factor
                 ti.simt.block.sync()
 
     count = 4 * blocks - missing
@@ -111,9 +104,7 @@ def test_threads_that_meet_stand_in_rows(target: str, blocks: int, missing: int)
     assert (x[:count] == 2 * (i // 2 * 2) * factor[i // 4]).all() and not x[count:].any()
 
 
-def test_full_blocks_that_meet_stand_in_rows(target: str) -> None:
-    if target == "python":
-        pytest.skip("too long for the interpreter")
+def test_full_blocks_with_barriers_run_in_rows(target: str) -> None:
     count = 4 * (GROUPS_X + 2)
 
     @ti.kernel
@@ -134,10 +125,8 @@ def test_full_blocks_that_meet_stand_in_rows(target: str) -> None:
     assert (x[:count] == 2 * (i // 4 * 4 + 3 - i % 4)).all() and not x[count:].any()
 
 
-def test_turns_of_inner_loops_do_not_add_up_over_groups(target: str) -> None:
-    """lavapipe ends all loops of a thread after 65,535 turns together: a thread that took two such turns would stop."""
-    if target == "python":
-        pytest.skip("too long for the interpreter")
+def test_iterations_of_inner_loops_do_not_add_up_over_groups(target: str) -> None:
+    """lavapipe ends all loops of a thread after 65,535 iterations together: a thread that took two such loops would stop."""
 
     @ti.kernel
     def run(x: ti.types.ndarray(ti.i32, 1), rounds: ti.i32):
@@ -152,10 +141,7 @@ def test_turns_of_inner_loops_do_not_add_up_over_groups(target: str) -> None:
 
 
 @pytest.mark.exhaustive
-def test_as_many_turns_as_can_be_counted(target: str) -> None:
-    if target == "python":
-        pytest.skip("too long for the interpreter")
-
+def test_as_many_iterations_as_can_be_counted(target: str) -> None:
     @ti.kernel
     def run(hits: ti.types.ndarray(ti.i32, 1), n: ti.i32, rounds: ti.i32):
         for i in range(n):
@@ -169,9 +155,9 @@ def test_as_many_turns_as_can_be_counted(target: str) -> None:
 
 
 @pytest.mark.parametrize("block_dim", [1, 2, 32, 128, 1024])
-@pytest.mark.parametrize("turns", [GROUPS_X * 1024 + 1, 2**30 + 1, MAX_ITERATIONS - 1, MAX_ITERATIONS])
-def test_rows_fit_a_grid_and_32_bits(block_dim: int, turns: int) -> None:
-    groups = -(-turns // block_dim)
+@pytest.mark.parametrize("count", [GROUPS_X * 1024 + 1, 2**30 + 1, MAX_ITERATIONS - 1, MAX_ITERATIONS])
+def test_rows_fit_a_grid_and_32_bits(block_dim: int, count: int) -> None:
+    groups = -(-count // block_dim)
     columns, rows = fold(groups)
     assert columns <= GROUPS_X and rows <= GROUPS_X
     assert groups <= columns * rows < groups + rows

@@ -9,6 +9,7 @@ import written_programs
 
 
 @pytest.mark.parametrize("name", ["thread", "block", "threads", "count", "has_iteration", "index", "lanes"])
+@pytest.mark.all_targets
 def test_an_index_may_be_called_as_what_is_printed(name: str, target: str, tmp_path: Path) -> None:
     if target == "python" or (name != "thread" and target != "cpu"):
         pytest.skip("names of the sources that C and GPUs have")

@@ -25,7 +25,9 @@ def run(path: Path, arch: str, turns: int) -> np.ndarray:
     return out
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.all_targets
 def test_threads_meet_as_the_interpreter_has_it(target: str, seed: int, tmp_path: Path) -> None:
     if target == "python":
         pytest.skip("it is the measure")

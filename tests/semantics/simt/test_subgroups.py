@@ -65,7 +65,6 @@ def model(a: np.ndarray, each: Callable[[list[Any], int], Any]) -> list[Any]:
     return [each(group, lane) for group in groups(a) for lane in range(len(group))]
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("n", [1, 64, 100])
 @pytest.mark.parametrize("name", FOLDS)
 def test_reductions_and_scans_of_i32(target: str, name: str, n: int) -> None:
@@ -84,7 +83,6 @@ def _wrap(value: int) -> int:
     return (value + 2**31) % 2**32 - 2**31
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["u32", "f32", "i64", "f64"])
 @pytest.mark.parametrize("name", ["add", "mul", "min", "max"])
 def test_reductions_and_scans_of_other_types(target: str, dtype: str, name: str) -> None:
@@ -198,6 +196,7 @@ def test_all_functions_of_warps(target: str) -> None:
         assert out[row].tolist() == [_wrap(int(value)) for value in model(a, each)], row
 
 
+@pytest.mark.targets("cpu", "cuda", "python")
 def test_reduction_of_a_block_by_its_subgroups(target: str) -> None:
     @ti.kernel
     def run(a: ti.types.ndarray(dtype=ti.i32, ndim=1), out: ti.types.ndarray(dtype=ti.i32, ndim=1)):

@@ -8,6 +8,7 @@ import shadesmith as ti
 
 
 @pytest.mark.exhaustive
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_cells_beyond_two_to_the_31(target: str) -> None:
     if target == "python":
         pytest.skip("a loop visits a million cells")

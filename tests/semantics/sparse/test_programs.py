@@ -160,8 +160,8 @@ def test_a_grid_of_structs(target: str) -> None:
 # --- a game of life ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("under", ["nothing", "pointer"])
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_game_of_life(target: str, under: str) -> None:
     """Cells that live are active, and nothing else is looked at."""
     size, turns = (24, 6) if target == "python" else (100, 40)
@@ -298,6 +298,7 @@ def to_particles(
         J[p] *= 1 + dt * new_C.trace()
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_material_points_on_a_sparse_grid(target: str) -> None:
     particles, steps = (24, 3) if target == "python" else (2000, 60)
     fluids = [Fluid(sparse, particles, 64) for sparse in (False, True)]

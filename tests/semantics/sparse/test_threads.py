@@ -18,6 +18,7 @@ def used(node) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("above", ["pointer", "bitmasked", "nested"])
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_all_threads_activate_one_cell(target: str, above: str) -> None:
     n = many(target, 1_000_000)
     x = ti.field(ti.i32)
@@ -45,6 +46,7 @@ def test_all_threads_activate_one_cell(target: str, above: str) -> None:
     assert x[77] == 2 * n and x.to_numpy().sum() == 2 * n
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_threads_activate_few_cells(target: str) -> None:
     n, cells = many(target, 400_000), 97
     total, last = ti.field(ti.i32), ti.field(ti.i32)
@@ -75,6 +77,7 @@ def test_threads_activate_few_cells(target: str) -> None:
     assert all(where[seen[cell]] == cell for cell in np.flatnonzero(expected))
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_threads_append_to_one_list(target: str) -> None:
     n = many(target, 300_000)
     x, place = ti.field(ti.i32), ti.field(ti.i32, n)
@@ -95,6 +98,7 @@ def test_threads_append_to_one_list(target: str) -> None:
     assert used(items)[0] == 0 and not x.to_numpy().any()
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_threads_append_to_few_lists(target: str) -> None:
     n, lists = many(target, 100_000), 7
     x = ti.field(ti.i32)
@@ -113,6 +117,7 @@ def test_threads_append_to_few_lists(target: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pointer", "bitmasked"])
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_some_activate_what_others_deactivate(target: str, kind: str) -> None:
     """Which comes first is open; whatever does, what is not active is zero, and no cell is lost or lent twice."""
     cells = many(target, 80_000) // 8

@@ -37,6 +37,7 @@ def program(target: str, folder: Path) -> tuple[np.ndarray, int]:
     return np.concatenate([stored.to_numpy(), out.to_numpy()]), ti.cache.stats().frontend_runs - before
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_kernel_with_textures_is_read_from_disk(target: str, own_cache: None, tmp_path: Path) -> None:
     if target == "python":
         pytest.skip("the interpreter's kernels are not kept")

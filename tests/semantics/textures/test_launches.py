@@ -169,6 +169,7 @@ def fetch_all(t: ti.types.texture(num_dimensions=2), out: ti.types.ndarray(ndim=
             out[i, j, k] = texel[k]
 
 
+@pytest.mark.all_targets
 def test_fetches_see_every_format(target: str) -> None:
     for name in [name for name in SAMPLED if exists(target, name)]:
         texture = ti.Texture(ti.Format[name], (5, 3))
@@ -313,6 +314,7 @@ def test_texels_come_and_go_between_launches_in_order(target: str) -> None:
         np.testing.assert_array_equal(b.to_numpy(), turn + 1)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_memory_in_flight_is_not_given_away(target: str) -> None:
     if target == "python":
         pytest.skip("slow, and nothing is in flight")
@@ -327,6 +329,7 @@ def test_memory_in_flight_is_not_given_away(target: str) -> None:
     np.testing.assert_array_equal(kept.to_numpy(), 120)
 
 
+@pytest.mark.all_targets
 def test_what_launches_used_is_forgotten_with_the_texture(target: str) -> None:
     device = sessions.CURRENT.device
     kept = ti.Texture(ti.Format.r32f, 8)
@@ -343,6 +346,7 @@ def test_what_launches_used_is_forgotten_with_the_texture(target: str) -> None:
         assert len(device._images.sets._sets) == 0
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_threads_launch_with_textures_of_their_own(target: str) -> None:
     if target == "python":
         pytest.skip("slow")

@@ -31,6 +31,7 @@ def some(shape: tuple[int, ...], name: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.all_targets
 def test_every_format_comes_back(target: str, shape: tuple[int, ...]) -> None:
     for name in COLORS:
         if not exists(target, name):
@@ -42,6 +43,7 @@ def test_every_format_comes_back(target: str, shape: tuple[int, ...]) -> None:
         np.testing.assert_array_equal(texture.to_numpy(), values, err_msg=name)
 
 
+@pytest.mark.all_targets
 def test_a_format_that_a_device_lacks_is_refused_by_name(target: str) -> None:
     for name in COLORS:
         if exists(target, name):
@@ -179,6 +181,7 @@ def test_a_picture_of_another_size_is_refused(target: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [(1 << 30,), (1 << 20, 1 << 10), (1 << 10, 1 << 10, 1 << 10)], ids=str)
+@pytest.mark.targets("vulkan", "cuda")
 def test_a_texture_that_is_too_large_is_refused(target: str, shape: tuple[int, ...]) -> None:
     if target in ("cpu", "python"):
         pytest.skip("host memory takes any extent")

@@ -54,7 +54,7 @@ def damaged(text: str, chance: random.Random) -> str:
     return "".join(tokens)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("language", ["c", "cuda", "vulkan"])
 def test_a_damaged_text_is_refused_at_a_line_or_passes(language: str, kernel: str) -> None:

@@ -126,7 +126,7 @@ def test_an_untouched_copy_passes(kernel: str, language: str) -> None:
     assert diagnostics_of(language, {k: file.text for k, file in enumerate(module.files)}, kernel) == ""
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("kernel", "language"), CASES)
 def test_all_harmless_changes_at_once_pass(kernel: str, language: str) -> None:
     needs(language)

@@ -58,6 +58,7 @@ def test_a_moved_argument_is_refused_before_the_launch(target: str, tmp_path: Pa
     assert np.array_equal(y, 2 * x + 5) and program.blend.last_launch.variant == "generated"
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_store_to_an_array_that_is_only_read_is_refused(target: str, tmp_path: Path) -> None:
     program = written_programs.write(tmp_path / "p.py", BLEND)
     x, y = np.ones(SIZE, np.float32), np.zeros(SIZE, np.float32)
@@ -70,6 +71,7 @@ def test_a_store_to_an_array_that_is_only_read_is_refused(target: str, tmp_path:
     assert x.all() and not y.any(), "nothing ran"
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_syntax_error_is_shown_with_a_caret(target: str, tmp_path: Path) -> None:
     program = written_programs.write(tmp_path / "p.py", BLEND)
     x, y = np.ones(SIZE, np.float32), np.zeros(SIZE, np.float32)
@@ -79,6 +81,7 @@ def test_a_syntax_error_is_shown_with_a_caret(target: str, tmp_path: Path) -> No
         program.blend(x, y, 2.0, 5)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_file_of_the_author_is_not_included(target: str, tmp_path: Path) -> None:
     program = written_programs.write(tmp_path / "p.py", BLEND)
     x, y = np.arange(SIZE, dtype=np.float32), np.zeros(SIZE, np.float32)
@@ -96,6 +99,7 @@ def test_a_file_of_the_author_is_not_included(target: str, tmp_path: Path) -> No
     assert not y.any()
 
 
+@pytest.mark.all_targets
 def test_a_repaired_edit_runs(target: str, tmp_path: Path) -> None:
     program = written_programs.write(tmp_path / "p.py", BLEND)
     x, y = np.ones(SIZE, np.float32), np.zeros(SIZE, np.float32)

@@ -14,10 +14,7 @@ import shadesmith as ti
 from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.edits.header import without_header
 
-pytestmark = [
-    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
-    pytest.mark.each_on_one_target,
-]
+pytestmark = pytest.mark.targets("cpu", "vulkan", "cuda")  # the interpreter runs no text
 
 SCALE = """
     @ti.kernel

@@ -32,6 +32,7 @@ def ones(dtype: Any) -> Any:
     return x
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_an_exported_source_is_edited_and_run(target: str, tmp_path: Path) -> None:
     if target == "python":
         pytest.skip("the interpreter has no sources")
@@ -53,6 +54,7 @@ def test_an_exported_source_is_edited_and_run(target: str, tmp_path: Path) -> No
         ti.kernel_from_source(file, like=scale)(x, 3.0)
 
 
+@pytest.mark.all_targets
 def test_a_folder_of_sources(target: str, tmp_path: Path) -> None:
     if target == "python":
         pytest.skip("the interpreter has no sources")
@@ -86,6 +88,7 @@ def test_other_targets_need_no_device(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("data", "words"), [(b"\xff", "is not UTF-8"), (b"\0", "contains a NUL"), (b"", "is missing")])
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_file_that_is_no_source_is_refused(target: str, tmp_path: Path, data: bytes, words: str) -> None:
     if target == "python":
         pytest.skip("the interpreter has no sources")

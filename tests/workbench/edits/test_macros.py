@@ -19,10 +19,7 @@ from shadesmith.runtime.workbench.macros.operands import operands
 from shadesmith.runtime.workbench.macros.scopes import function_at, functions, knows_integer, reaching
 from shadesmith.runtime.workbench.macros.uses import MacroError, uses
 
-pytestmark = [
-    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
-    pytest.mark.each_on_one_target,
-]
+pytestmark = pytest.mark.targets("cpu", "vulkan", "cuda")  # the interpreter runs no text
 
 PROGRAM = """
     @ti.kernel
@@ -94,6 +91,18 @@ def test_each_macro_reports_its_line_its_values_and_the_iteration(kernel, capsys
     w[1, 0] = np.nan
     with pytest.raises(ti.TaichiAssertionError, match=r"NaN detected: w\(k\)\.x = nan[^$]*k = 1"):
         kernel(x * 0, w, n)
+
+
+def test_a_function_of_the_author_reports_no_index_that_it_lacks(kernel, capsys) -> None:
+    path = edited(kernel, "show(x(i, j));")[0]
+    text = path.read_text()
+    head = [match.start() for match in re.finditer(r"^[^\n/]*\bvoid \w+\(", text[: text.index("show(")], re.MULTILINE)][
+        -1
+    ]
+    path.write_text(text[:head] + "void show(float v) {\n    SM_PRINT(v);\n}\n\n" + text[head:])
+    kernel(*arguments())
+    lines = [re.sub(r"  \(thread \d+\)$", "", line) for line in capsys.readouterr().out.splitlines()]
+    assert sorted(lines) == sorted(f"{path.name}:{line_of(path, 'SM_PRINT')}: v = {2 * k}" for k in range(6))
 
 
 @pytest.mark.all_targets

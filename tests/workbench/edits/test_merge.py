@@ -153,7 +153,8 @@ def program_of(body: list[str]) -> str:
     return text + textwrap.indent(textwrap.dedent(inner), "        ") + "\n"
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.targets("cpu", "vulkan", "cuda")
+@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("ignore:(.|\n)*(this edit was merged with it|generated source of kernel `run` runs)")
 @pytest.mark.parametrize("seed", range(50))
 def test_edits_of_kernels_that_change(target: str, tmp_path: Path, seed: int) -> None:
@@ -204,6 +205,7 @@ SUM = """
 """
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_conflict_is_decided_in_its_copy(target: str, tmp_path: Path) -> None:
     if target == "python":
         pytest.skip("the interpreter runs no text")
@@ -235,6 +237,7 @@ def test_a_conflict_is_decided_in_its_copy(target: str, tmp_path: Path) -> None:
     assert (path.parent / ".base" / f"{path.name}.before").read_text() == edited
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_conflict_that_changed_again_keeps_the_work_on_the_first(target: str, tmp_path: Path) -> None:
     if target == "python":
         pytest.skip("the interpreter runs no text")
@@ -252,6 +255,7 @@ def test_a_conflict_that_changed_again_keeps_the_work_on_the_first(target: str, 
     assert "// thought 2" in first.read_text() and "// thought 3" in copy.read_text()
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_an_edit_that_cannot_be_written_is_refused_when_stale(target: str, tmp_path: Path, monkeypatch) -> None:
     if target == "python":
         pytest.skip("the interpreter runs no text")
@@ -295,6 +299,7 @@ def record(path: Path) -> dict[str, Any]:
     return json.loads((path.parent / ".base" / f"{path.name}.merge.json").read_text())
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_clean_merge_does_not_run_under_strict_before_a_person_accepts_it(target: str, tmp_path: Path) -> None:
     if target == "python":
         pytest.skip("the interpreter runs no text")
@@ -319,6 +324,7 @@ def test_a_clean_merge_does_not_run_under_strict_before_a_person_accepts_it(targ
 
 
 @pytest.mark.parametrize("policy", ["fallback", "watch"])
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_comparison_accepts_a_merge_that_is_right(target: str, tmp_path: Path, policy: str) -> None:
     if target == "python":
         pytest.skip("the interpreter runs no text")
@@ -331,6 +337,7 @@ def test_a_comparison_accepts_a_merge_that_is_right(target: str, tmp_path: Path,
     assert record(path)["lines_kept"] == 1
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_stale_arithmetic_does_not_run_though_it_merges(target: str, tmp_path: Path) -> None:
     if target == "python":
         pytest.skip("the interpreter runs no text")

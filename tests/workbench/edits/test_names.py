@@ -34,8 +34,9 @@ ADD = """
 """
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NAMES, ids=lambda name: ascii(name)[:20])
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_names_are_escaped(target: str, tmp_path: Path, name: str) -> None:
     if target == "python":
         pytest.skip("the interpreter runs no text")

@@ -15,10 +15,7 @@ from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.edits.header import base_digest, header_of
 from shadesmith.runtime.workbench.edits.selection import add_carried_over
 
-pytestmark = [
-    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
-    pytest.mark.each_on_one_target,
-]
+pytestmark = pytest.mark.targets("cpu", "vulkan", "cuda")  # the interpreter runs no text
 
 PROGRAM = """
     import numpy as np

@@ -170,6 +170,7 @@ def test_a_wheel_runs_its_edits(compiled: str, tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_each_build_backend_ships_edits(compiled: str, tmp_path: Path, backend: str) -> None:
     """A fresh environment builds the wheel with the backend, and another, elsewhere, runs it."""
     packages, recipe = BACKENDS[backend]

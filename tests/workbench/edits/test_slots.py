@@ -24,10 +24,7 @@ from shadesmith.runtime.workbench.edits.header import (
     without_header,
 )
 
-pytestmark = [
-    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
-    pytest.mark.each_on_one_target,
-]
+pytestmark = pytest.mark.targets("cpu", "vulkan", "cuda")  # the interpreter runs no text
 
 PROGRAM = """
     @ti.data_oriented

@@ -11,10 +11,7 @@ import written_programs
 import shadesmith as ti
 from shadesmith.runtime.session import session as sessions
 
-pytestmark = [
-    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
-    pytest.mark.each_on_one_target,
-]
+pytestmark = pytest.mark.targets("cpu", "vulkan", "cuda")  # the interpreter runs no text
 
 SCALE = """
     @ti.kernel

@@ -84,6 +84,7 @@ def call_archived(members: dict[str, bytes]) -> float:
     return float(number)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_an_edited_ir_text(target: str, run: Run, tmp_path: Path) -> None:
     kernel = written_programs.write(tmp_path / "p.py", SCALE).scale
     path = kernel.edit(2.0, ones(), form="ir")

@@ -40,6 +40,7 @@ def python_lines(text: str, mark: str) -> set[int]:
     return {int(found) for found in re.findall(rf"{mark} {re.escape(HERE)}:(\d+)$", text, re.MULTILINE)}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("language", ARCHES)
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.__name__)
 def test_every_line_of_a_body_has_the_python_line_of_the_comment_above_it(kernel, language) -> None:

@@ -96,6 +96,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path) -> None:
         store_sources(kernels.smooth.inspect(arch=ti.cuda).module, blocked)
 
 
+@pytest.mark.all_targets
 def test_kernels_run_with_it_and_their_text_is_kept(target: str, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("SHADESMITH_VALIDATION", "1" if target == "vulkan" else "0")
     ti.init(arch=sessions.CURRENT.arch, profile_source=True, dump_dir=tmp_path, log_level=ti.WARN)

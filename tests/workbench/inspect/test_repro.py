@@ -13,10 +13,7 @@ import pytest
 
 import shadesmith as ti
 
-pytestmark = [
-    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
-    pytest.mark.each_on_one_target,
-]
+pytestmark = pytest.mark.targets("cpu", "vulkan", "cuda")  # the interpreter runs no text
 
 ALONE = "import sys, runpy; sys.modules['shadesmith'] = None; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
 SUFFIX = {"cpu": ".c", "vulkan": ".comp", "cuda": ".cu"}
@@ -34,7 +31,7 @@ def run(folder: Path) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("maker", compared.MAKERS, ids=lambda maker: maker.__name__)
 def test_a_reproducer_runs_without_shadesmith(target: str, tmp_path: Path, maker: Any) -> None:
     kernel, args = maker()

@@ -105,6 +105,7 @@ def test_a_vulkan_device_is_opened_where_no_session_has_one(monkeypatch) -> None
     assert found.tasks or found.reason
 
 
+@pytest.mark.targets("vulkan")
 def test_a_vulkan_driver_is_asked(target: str) -> None:
     if target != "vulkan":
         pytest.skip("other targets tell by their compilers")

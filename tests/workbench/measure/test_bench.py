@@ -20,10 +20,7 @@ from shadesmith.runtime.workbench.measure.harness import ReplicaSet
 from shadesmith.runtime.workbench.measure.replicas import record
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
-pytestmark = [
-    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
-    pytest.mark.each_on_one_target,
-]
+pytestmark = pytest.mark.targets("cpu", "vulkan", "cuda")  # the interpreter runs no text
 
 WORK = """
     @ti.kernel

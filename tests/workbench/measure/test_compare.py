@@ -21,10 +21,7 @@ from shadesmith.runtime.devices.vulkan import device as vulkan
 from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.measure.compare import Comparer
 
-pytestmark = [
-    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
-    pytest.mark.each_on_one_target,
-]
+pytestmark = pytest.mark.targets("cpu", "vulkan", "cuda")  # the interpreter runs no text
 
 Texts = str | dict[str, str]
 """What is replaced, or what by target; written as in C, numbers lose their `f` for GLSL."""
@@ -145,7 +142,7 @@ def is_software() -> bool:
     return bool(sessions.CURRENT.device.is_software)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_edit_is_found_with_its_python_index(target: str, name: str) -> None:
     maker, old, new, said = WRONG[name]
@@ -159,7 +156,7 @@ def test_a_wrong_edit_is_found_with_its_python_index(target: str, name: str) -> 
     assert not found.passed and re.search(said, str(found)), found
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_edit_passes(target: str, name: str) -> None:
     maker, old, new = RIGHT[name]
@@ -360,7 +357,7 @@ def test_a_comparison_is_plain_data(target: str) -> None:
     assert kernel.compare(*args, relative=0.1).passed
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("maker", [*corpus.MAKERS, *compared.MAKERS], ids=lambda maker: maker.__name__)
 def test_every_text_agrees_with_itself(target: str, maker: Callable[[], Any]) -> None:
     kernel, args = maker()

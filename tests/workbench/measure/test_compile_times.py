@@ -30,6 +30,7 @@ def paint(x: ti.types.ndarray(dtype=ti.f32, ndim=2), n: ti.i32):
         x[i, j] = mandel(ti.Vector([i / n, j / n]), n)
 
 
+@pytest.mark.all_targets
 def test_stages_add_up_to_the_whole(target: str) -> None:
     x = ti.ndarray(ti.f32, (8, 8))
     reports = [paint.report(x, 8) for _ in range(5)]

@@ -15,10 +15,7 @@ from shadesmith.runtime.workbench.edits.stored_tunings import StoredTuning, shap
 from shadesmith.transpiler.errors import ShadesmithWarning, TaichiRuntimeError
 from shadesmith.transpiler.options import CompileOptions
 
-pytestmark = [
-    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
-    pytest.mark.each_on_one_target,
-]
+pytestmark = pytest.mark.targets("cpu", "vulkan", "cuda")  # the interpreter runs no text
 
 PROGRAM = """
     N = ti.types.ndarray(ti.f32, 1)

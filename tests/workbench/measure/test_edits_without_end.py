@@ -79,6 +79,7 @@ def only_generated(seconds: float, number: int) -> bool:
     return seconds == GENERATED_LIMIT
 
 
+@pytest.mark.all_targets
 def test_compare_gives_up_an_edit_and_names_it(gpu: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = gpu(only_generated)
     slow_clock(monkeypatch, 0.5)
@@ -107,6 +108,7 @@ def test_compare_gives_up_an_edit_and_names_it(gpu: Start, monkeypatch: pytest.M
         (20.0, 40.0, 40.0, 40.0),
     ],
 )
+@pytest.mark.all_targets
 def test_the_time_is_that_of_the_call_or_of_the_watchdog(
     gpu: Start, watchdog_seconds: float, time_limit: float | None, of_generated: float, of_edit: float
 ) -> None:
@@ -117,6 +119,7 @@ def test_the_time_is_that_of_the_call_or_of_the_watchdog(
     assert seen.waits == [of_generated] * 3 + [of_edit]
 
 
+@pytest.mark.all_targets
 def test_what_ends_in_time_is_compared_and_timed(gpu: Start) -> None:
     seen = gpu(lambda seconds, number: True)
     kernel, args, _ = edited()
@@ -124,6 +127,7 @@ def test_what_ends_in_time_is_compared_and_timed(gpu: Start) -> None:
     assert kernel.bench(*args, seconds=0.01, in_process=True).rounds and not seen.given_up
 
 
+@pytest.mark.all_targets
 def test_sizes_are_named(gpu: Start) -> None:
     edits = count()
     gpu(lambda seconds, number: seconds == GENERATED_LIMIT or next(edits) < 3)
@@ -132,6 +136,7 @@ def test_sizes_are_named(gpu: Start) -> None:
         kernel.compare(*args, in_process=True)
 
 
+@pytest.mark.all_targets
 def test_a_device_that_is_lost_with_another_size_is_no_size_that_is_left_out(gpu: Start) -> None:
     gpu(lambda seconds, number: number < 6)
     kernel, args, _ = edited()
@@ -139,6 +144,7 @@ def test_a_device_that_is_lost_with_another_size_is_no_size_that_is_left_out(gpu
         kernel.compare(*args, in_process=True)
 
 
+@pytest.mark.all_targets
 def test_bench_gives_up_an_edit_before_it_is_timed(gpu: Start) -> None:
     seen = gpu(only_generated)
     kernel, args, path = edited()
@@ -148,6 +154,7 @@ def test_bench_gives_up_an_edit_before_it_is_timed(gpu: Start) -> None:
     assert seen.waits == [GENERATED_LIMIT, EDIT_LIMIT] and len(seen.given_up) == 1
 
 
+@pytest.mark.all_targets
 def test_tune_stops_at_a_setting_and_stores_that_it_failed(gpu: Start) -> None:
     edits = count()
     gpu(lambda seconds, number: seconds == GENERATED_LIMIT or next(edits) < 5)
@@ -162,6 +169,7 @@ def test_tune_stops_at_a_setting_and_stores_that_it_failed(gpu: Start) -> None:
     assert '"failed"' in stored and "has run for more than 30 s" in stored, stored
 
 
+@pytest.mark.all_targets
 def test_bisect_blames_no_pass_for_a_lost_device(gpu: Start) -> None:
     seen = gpu(lambda seconds, number: False)
     kernel, args, _ = edited()
@@ -170,6 +178,7 @@ def test_bisect_blames_no_pass_for_a_lost_device(gpu: Start) -> None:
     assert len(seen.waits) == 1
 
 
+@pytest.mark.all_targets
 def test_a_driver_that_ends_all_loops_is_waited_for(gpu: Start, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if target != "vulkan" or not sessions.CURRENT.device.is_software:
         pytest.skip("of lavapipe")
@@ -179,6 +188,7 @@ def test_a_driver_that_ends_all_loops_is_waited_for(gpu: Start, target: str, mon
     assert kernel.compare(*args, in_process=True).passed and not seen.waits
 
 
+@pytest.mark.targets("cpu")
 def test_a_process_of_its_own_has_the_limits_of_each_call(target: str) -> None:
     if target != "cpu":
         pytest.skip("of no target")

@@ -116,6 +116,7 @@ def test_a_crash_leaves_the_next_comparison_alone(target: str) -> None:
 
 
 @pytest.mark.exhaustive
+@pytest.mark.all_targets
 def test_bench_and_tune_name_what_does_not_end(target: str) -> None:
     if target == "vulkan" and sessions.CURRENT.device.is_software:
         pytest.skip("lavapipe ends loops after 65,535 iterations")
@@ -148,6 +149,7 @@ def test_a_killed_process_is_told_and_leaves_nothing(target: str) -> None:
     assert process._process.returncode == -signal.SIGKILL and not process.is_alive
 
 
+@pytest.mark.targets("cpu")
 def test_ctrl_c_ends_the_process(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if target != "cpu":
         pytest.skip("once is enough")
@@ -182,6 +184,7 @@ def test_ctrl_c_ends_the_process(target: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.exhaustive
+@pytest.mark.targets("cpu")
 def test_sanitizers_name_the_line(target: str) -> None:
     if target != "cpu":
         pytest.skip("they are of the host's compiler")
@@ -235,6 +238,7 @@ def test_numbers_that_are_others_in_f64_excuse_none(target: str) -> None:
     assert not found.passed and found.outputs["y"].count == 1, found
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_sizes_that_the_generated_source_does_not_take_are_said(target: str) -> None:
     @ti.kernel
     def copy(x: ti.types.ndarray(ti.i32, 1), y: ti.types.ndarray(ti.i32, 1)):

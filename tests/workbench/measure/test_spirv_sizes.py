@@ -32,6 +32,7 @@ def make():
 
 
 @needs_spirv_opt
+@pytest.mark.all_targets
 def test_sizes_before_and_after_are_in_the_report(target: str) -> None:
     ti.init(arch=getattr(ti, target), log_level="warn")
     report = make().report(np.zeros(8, np.float32))
@@ -43,6 +44,7 @@ def test_sizes_before_and_after_are_in_the_report(target: str) -> None:
 
 
 @needs_spirv_opt
+@pytest.mark.targets("vulkan")
 def test_optimized_kernels_compute_the_same(target: str, tmp_path) -> None:
     if target != "vulkan":
         pytest.skip("only Vulkan runs SPIR-V")
@@ -55,6 +57,7 @@ def test_optimized_kernels_compute_the_same(target: str, tmp_path) -> None:
     assert np.allclose(results[0][1], results[1][1], atol=1e-6) and results[0][0] == pytest.approx(results[1][0], 1e-5)
 
 
+@pytest.mark.targets("vulkan")
 def test_without_the_tool_a_launch_says_how_to_get_it(target: str, monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     if target != "vulkan":
         pytest.skip("only Vulkan runs SPIR-V")

@@ -51,6 +51,7 @@ def edit(kernel, args, old: str, new: str) -> None:
         file.write_text(file.read_text().replace(old, new))
 
 
+@pytest.mark.all_targets
 def test_a_text_that_stores_the_same_passes(edits: Path) -> None:
     texture = ti.Texture(ti.Format.r32f, 8)
     edit(add_one, [texture], "1.0", "1.00")
@@ -59,6 +60,7 @@ def test_a_text_that_stores_the_same_passes(edits: Path) -> None:
     np.testing.assert_array_equal(texture.to_numpy(), 0)
 
 
+@pytest.mark.all_targets
 def test_a_text_that_stores_another_texel_fails_by_name(edits: Path) -> None:
     texture = ti.Texture(ti.Format.r32f, 8)
     edit(add_one, [texture], "1.0", "3.0")
@@ -68,6 +70,7 @@ def test_a_text_that_stores_another_texel_fails_by_name(edits: Path) -> None:
     np.testing.assert_array_equal(texture.to_numpy(), 0)
 
 
+@pytest.mark.all_targets
 def test_sampled_textures_and_arrays_are_compared_together(edits: Path) -> None:
     source, target = ti.Texture(ti.Format.rgba8, (4, 4)), ti.Texture(ti.Format.rgba8, (4, 4))
     source.from_numpy(np.arange(64).reshape(4, 4, 4) * 4)
@@ -80,6 +83,7 @@ def test_sampled_textures_and_arrays_are_compared_together(edits: Path) -> None:
     np.testing.assert_array_equal(out.to_numpy(), 0)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_times_are_taken_on_copies(target: str) -> None:
     skip_interpreter(target)
     texture = ti.Texture(ti.Format.r32f, 8)
@@ -87,6 +91,7 @@ def test_times_are_taken_on_copies(target: str) -> None:
     np.testing.assert_array_equal(texture.to_numpy(), 0)
 
 
+@pytest.mark.all_targets
 def test_a_living_texture_is_no_hindrance_to_others(edits: Path) -> None:
     @ti.kernel
     def double(x: ti.types.ndarray(dtype=ti.f32, ndim=1)):
@@ -100,6 +105,7 @@ def test_a_living_texture_is_no_hindrance_to_others(edits: Path) -> None:
     assert kept.shape == (8,)
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_reproducer_holds_no_texture(target: str, tmp_path: Path) -> None:
     skip_interpreter(target)
     with pytest.raises(

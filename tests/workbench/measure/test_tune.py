@@ -29,10 +29,7 @@ from shadesmith.transpiler.errors import (
     TaichiSyntaxError,
 )
 
-pytestmark = [
-    pytest.mark.targets("cpu", "vulkan", "cuda"),  # the interpreter runs no text
-    pytest.mark.each_on_one_target,
-]
+pytestmark = pytest.mark.targets("cpu", "vulkan", "cuda")  # the interpreter runs no text
 
 WORK = """
     @ti.kernel
