@@ -367,3 +367,24 @@ def test_few_sums_of_products_of_columns(target: str, columns: int) -> None:
     products()
     assert np.array_equal(c.to_numpy(), values.T @ values)
     assert "(shared_columns)" in products.source(arch=ti.cuda)
+
+
+@pytest.mark.parametrize("columns", [5, 64])
+def test_few_long_columns_have_narrow_blocks(target: str, columns: int) -> None:
+    rows = 4200
+    x, mean = ti.field(ti.f32, (rows, columns)), ti.field(ti.f32, columns)
+    values = np.random.default_rng(columns).integers(-4, 5, (rows, columns)).astype(np.float32)
+    x.from_numpy(values)
+
+    @ti.kernel
+    def means():
+        for c in mean:
+            s = 0.0
+            for i in range(rows):
+                s += x[i, c]
+            mean[c] = s
+
+    means()
+    assert np.array_equal(mean.to_numpy(), values.sum(0))
+    source = means.source(arch=ti.cuda)  # of `LONG` rows a thread, 1 here, up to 1,024 threads
+    assert "128 threads share a column" in source and "[128][8];" in source

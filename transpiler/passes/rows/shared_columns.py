@@ -75,8 +75,9 @@ MOST_PARTS, FEWEST_PARTS = 32, 8
 """The most and the fewest threads of a column."""
 LONG = 64
 """The fewest rows of each thread that make it worth sharing a column; a guess, as is `MANY`."""
-MANY, FEW = 1 << 16, 1 << 14
-"""Columns that keep a GPU busy with a thread each, and so few that most of it is idle."""
+MANY, FEW, FEWER, NARROW = 1 << 16, 1 << 14, 1 << 10, 8
+"""Columns that keep a GPU busy with a thread each, so few that most of it is idle, and so few that a block has only as
+many as are in 32 bytes."""
 
 
 def shared_columns(kernel: Kernel, context: PassContext) -> bool:
@@ -89,11 +90,11 @@ def shared_columns(kernel: Kernel, context: PassContext) -> bool:
     changed = False
     for task in list(kernel.tasks):
         columns = _columns_of(task, options.fast_math)
-        parts = 0 if task.loop is None or not columns else _parts(task.loop, columns, capabilities)
+        parts, width = (0, 0) if task.loop is None or not columns else _parts(task.loop, columns, capabilities)
         if parts:
             if len(columns) == 1:
                 _choose_by_size(kernel, task, next(iter(columns)), parts)
-            _Sharing(kernel, task, columns, parts).run(options.why_comments)
+            _Sharing(kernel, task, columns, parts, width).run(options.why_comments)
             changed = True
     return changed
 
@@ -162,22 +163,26 @@ def _is_in_column(pointer: GlobalPtr, loop: RangeFor) -> bool:
     return {last}.union(*axes) == set(range(last + 1)) or (trip_count(loop) or MANY) <= FEW
 
 
-def _parts(loop: RangeFor, columns: dict[RangeFor, dict[Alloca, str]], capabilities: Capabilities) -> int:
-    """Return how many threads share a column, 0 if a thread should have it alone."""
-    joined = [variable for variables in columns.values() for variable in variables]
-    return min(_parts_of(column, joined, capabilities) for column in columns)
+def _parts(loop: RangeFor, columns: dict[RangeFor, dict[Alloca, str]], capabilities: Capabilities) -> tuple[int, int]:
+    """Return how many threads share a column, 0 if a thread should have it alone, and how many columns a block has."""
+    joined, count = [variable for variables in columns.values() for variable in variables], trip_count(loop)
+    for width in (NARROW, COLUMNS):
+        parts = min(_parts_of(column, joined, width, capabilities) for column in columns)
+        if width == COLUMNS or (count is not None and count <= FEWER and parts > MOST_PARTS):
+            break
+    return parts, width
 
 
-def _parts_of(column: RangeFor, joined: list[Alloca], capabilities: Capabilities) -> int:
+def _parts_of(column: RangeFor, joined: list[Alloca], width: int, capabilities: Capabilities) -> int:
     """Return how many threads one of the serial loops is long enough for. joined: all accumulators."""
     start, end, length = column.starts[0], column.ends[0], count_along(column, 0)
     if not isinstance(start, Const) or int(start.value) < 0 or (length is None and given_end(column) is None):
         return 0
-    if isinstance(end, Const) and int(end.value) > MAX_ITERATIONS - MOST_PARTS:  # the next index would wrap
+    if isinstance(end, Const) and int(end.value) > MAX_ITERATIONS - MOST_PARTS * COLUMNS:  # the next index would wrap
         return 0
-    row_bytes = COLUMNS * sum(variable.type.size_bytes for variable in joined if variable.type is not None)
-    threads, parts = capabilities.max_block_dim, MOST_PARTS
-    while parts * COLUMNS > threads or parts * row_bytes > capabilities.max_shared_bytes or _is_short(length, parts):
+    row_bytes = width * sum(variable.type.size_bytes for variable in joined if variable.type is not None)
+    threads, parts = capabilities.max_block_dim, MOST_PARTS * COLUMNS // width
+    while parts * width > threads or parts * row_bytes > capabilities.max_shared_bytes or _is_short(length, parts):
         parts //= 2
         if parts < FEWEST_PARTS:
             return 0
@@ -210,17 +215,20 @@ class _Sharing:
 
     Attributes:
         columns: the serial loops, with their accumulators and the operations that join those of the threads.
-        parts: threads of a column.
+        parts: threads of a column. width: columns of a block.
         axis: that of the columns, the last one. name: of its index.
-        is_whole: whether all blocks certainly have `COLUMNS` columns.
+        is_whole: whether all blocks certainly have so many.
     """
 
-    def __init__(self, kernel: Kernel, task: Task, columns: dict[RangeFor, dict[Alloca, str]], parts: int) -> None:
+    def __init__(
+        self, kernel: Kernel, task: Task, columns: dict[RangeFor, dict[Alloca, str]], parts: int, width: int
+    ) -> None:
         assert task.loop is not None
         self.kernel, self.task, self.loop, self.columns, self.parts = kernel, task, task.loop, columns, parts
         self.axis = len(task.loop.starts) - 1
         self.name = names_of(task.loop)[-1]
-        self.is_whole = (count_along(task.loop, self.axis) or 1) % COLUMNS == 0
+        self.width = width
+        self.is_whole = (count_along(task.loop, self.axis) or 1) % self.width == 0
         self.builder = Builder(Block(), task.loop.location)
 
     def run(self, comments: bool) -> None:
@@ -228,8 +236,8 @@ class _Sharing:
         builder, body, end = self.builder, self.task.body, self.loop.ends[self.axis]
         self._add_threads()
         thread, first = (builder.add(LoopIndex(self.loop, axis, type=i32)) for axis in (self.axis + 1, self.axis))
-        part = builder.op("floordiv", thread, builder.const(COLUMNS))
-        column = builder.op("mod", thread, builder.const(COLUMNS))
+        part = builder.op("floordiv", thread, builder.const(self.width))
+        column = builder.op("mod", thread, builder.const(self.width))
         part.hint, column.hint = "part", "column"
         limit = None if self.is_whole else builder.op("sub", builder.again(end), first)
         last = None if limit is None else builder.op("sub", limit, builder.const(1))
@@ -278,8 +286,8 @@ class _Sharing:
 
     def _add_threads(self) -> None:
         """Make blocks of columns of the last axis, and add an axis of the threads of a block."""
-        threads = self.parts * COLUMNS
-        add_axis(self.task, {self.axis: COLUMNS}, threads, "thread")
+        threads = self.parts * self.width
+        add_axis(self.task, {self.axis: self.width}, threads, "thread")
         self.loop.grid_stride = False
         self.task.block_dim, self.task.tile = threads, (threads,)
 
@@ -288,7 +296,7 @@ class _Sharing:
         arrays = []
         for variable in joined:
             name = f"{variable.name or variable.hint or self.name}_parts"
-            arrays.append(new_shared(self.kernel, name, variable.type, (self.parts, COLUMNS)))
+            arrays.append(new_shared(self.kernel, name, variable.type, (self.parts, self.width)))
             place = self.builder.add(GlobalPtr(arrays[-1], [part, column], type=variable.type))
             self.builder.store(place, self.builder.load(variable))
         return arrays
