@@ -454,7 +454,7 @@ def test_names_of_single_iterations_and_of_extents() -> None:
 def test_what_is_not_widened() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     x, y, small = ti.field(ti.f32, LONG), ti.field(ti.f32, LONG), ti.field(ti.f32, 100)
-    double, odd = ti.field(ti.f64, LONG), ti.field(ti.f32, (300, 301))
+    double, bytes, odd = ti.field(ti.f64, LONG), ti.field(ti.u8, LONG), ti.field(ti.f32, (300, 301))
     vectors, shared = ti.Vector.field(4, ti.f32, LONG), ti.field(ti.f32)
     ti.root.dense(ti.i, LONG).place(shared, ti.field(ti.f32))
 
@@ -473,8 +473,8 @@ def test_what_is_not_widened() -> None:
             for i in small:
                 small[i] = 1.0
         if ti.static(n == 4):
-            for i in x:
-                double[i] = x[i]
+            for i in double:
+                double[i] = bytes[i]
         if ti.static(n == 5):
             for i, j in odd:
                 odd[i, j] = 1.0

@@ -47,6 +47,12 @@ from .neighbours import Row
 
 WIDTH = 16
 """Bytes of the widest load."""
+MOST_LANES = 4
+"""Numbers of a vector that all languages have: of 16 bits it has 8 bytes, of 8 bits 4."""
+LEAST_BYTES = 4
+"""Bytes of the narrowest load: two numbers of 8 bits next to those of 64 are less than a thread loads by itself."""
+IN_WORDS = 4
+"""Bytes of numbers that one vector operation converts to each other, or of fewer."""
 FEW = 1 << 16
 """The number of iterations below which a GPU runs each in a thread of its own."""
 MOST_INSIDE = 32
@@ -59,6 +65,7 @@ SIGNED = INTEGER | {"neg"}
 """Operations on vectors of integers."""
 COMPARISONS = frozenset({"lt", "le", "gt", "ge"})
 COUNTS = {4: "four", 2: "two"}
+"""How many iterations are one."""
 
 
 @dataclass(eq=False, slots=True)
@@ -105,6 +112,10 @@ class Plan:
         """Return whether what a statement uses differs by the last index alone."""
         varying = [operand for operand in operands(statement) if self.varies(operand)]
         return all(operand in self.shifts or operand in self.by_index for operand in varying)
+
+    def bytes_of(self, array: Array) -> int:
+        """Return how many bytes of an array are accessed together."""
+        return self.lanes * array.element.size_bytes
 
     def shift(self, pointer: GlobalPtr) -> int:
         """Return what the last index of a pointer adds to that of the loop."""
@@ -275,11 +286,11 @@ def _is_elementwise(value: Statement, plan: Plan) -> bool:
         kind = value.value.type
         if value.bits or value.value not in plan.wide or not isinstance(kind, Scalar) or u1 in (kind, value.type):
             return False
-        return kind.size_bytes == value.type.size_bytes
+        return kind.size_bytes == value.type.size_bytes or max(kind.size_bytes, value.type.size_bytes) <= IN_WORDS
     assert isinstance(value, Operation)
     if value.type.is_float:
         return value.op in ELEMENTWISE
-    return value.op in SIGNED and not plan.is_by_index(value)
+    return value.op in (INTEGER if value.type.bits < 32 else SIGNED) and not plan.is_by_index(value)
 
 
 def _by_lane(value: Statement, plan: Plan) -> set[Statement]:
@@ -381,14 +392,15 @@ def _is_plain(pointer: GlobalPtr) -> bool:
 
 
 def _has_lanes(body: list[Statement], plan: Plan) -> bool:
-    """Return whether all numbers have one size that fits vectors, of which rows have a whole number; record them."""
-    sizes = {statement.type.size_bytes for statement in plan.wide if statement.type is not None}
-    if len(sizes) != 1 or not any(isinstance(statement, GlobalStore) for statement in body):
+    """Return whether all numbers fit vectors of one length, of which rows have a whole number; record them."""
+    if not any(isinstance(statement, GlobalStore) for statement in body):
         return False
-    plan.lanes = WIDTH // sizes.pop()
+    sizes = {statement.type.size_bytes for statement in plan.wide if statement.type is not None}
+    plan.lanes = min(WIDTH // max(sizes), MOST_LANES)
     pointers = [s for s in walk(Block(body)) if isinstance(s, GlobalPtr) and s in plan.wide]
     plan.arrays = list(dict.fromkeys(pointer.array for pointer in pointers))
-    return plan.lanes in COUNTS and all(_has_whole_rows(array, plan.lanes) for array in plan.arrays)
+    is_worth_it = min(map(plan.bytes_of, plan.arrays)) >= LEAST_BYTES
+    return is_worth_it and all(_has_whole_rows(array, plan.lanes) for array in plan.arrays)
 
 
 def _has_whole_rows(array: Array, lanes: int) -> bool:
