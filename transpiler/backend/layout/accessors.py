@@ -54,6 +54,8 @@ class MemoryExpressions:
     """For arrays whose elements functions load: the name of the type of what they load at a time."""
     by_rows: frozenset[Array] = frozenset()
     """Fields of which a thread loads neighbours one after another, which the compiler may do together."""
+    by_elements: frozenset[Array] = frozenset()
+    """Fields whose elements are aligned to more than their type."""
 
 
 @dataclass(slots=True)
@@ -247,6 +249,8 @@ def _element(array: Array, letters: list[str], memory: MemoryExpressions) -> str
     number = row_major(array, indices, target, expressions, memory.constants)
     if array in memory.by_rows:  # NVRTC finds neighbours among sums that it may not take for negative
         data, number = target.language.field_start.format(data), target.language.as_unsigned(number)
+    elif array in memory.by_elements:
+        data = target.language.field_start.format(data)
     element = f"{data}[{number}]"
     return target.language.read_only_load.format(element) if array in memory.read_only else element
 
