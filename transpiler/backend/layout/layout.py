@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import chain
 
 from ...ir.elements.own_memory import is_plain_field
-from ...ir.nodes import Statement, blocks, walk
+from ...ir.nodes import Statement
 from ...ir.snodes import Node, is_sparse, memory_of, top_of
 from ...ir.sparse import node_uses
 from ...ir.statements import (
@@ -20,10 +20,7 @@ from ...ir.statements import (
     ArrayShape,
     GlobalLoad,
     GlobalPtr,
-    GlobalStore,
     Parameter,
-    RangeFor,
-    While,
 )
 from ...ir.tasks import Kernel
 from ...ir.textures import Texture
@@ -51,7 +48,7 @@ from .args_members import WIDENED, ArgsMember, ArgsMembers, assign_offsets, fixe
 from .bindings import array_binding, texture_binding
 from .constants import NamedConstants, named_constants
 from .declarations import Declaration, Reference
-from .neighbour_loads import read_by_rows
+from .neighbour_loads import by_variables, loads_apart, read_by_rows, storing_loops
 from .own_buffers import ResultBuffer, TemporaryBuffer, result_buffer, temporary_buffer
 from .sparse_functions import SparseSource
 from .structs import Structs, make_structs
@@ -180,8 +177,13 @@ def _complete(
     """Add which arrays have other accesses than by elements. aligned: types that are so by themselves."""
     memory.flat, memory.words, memory.rows = frozenset(usage.flat), members.words, members.rows
     memory.read_only = _read_only(kernel, usage)
+    memory.apart = loads_apart(kernel)
     memory.by_elements = with_aligned_elements(memory.target, usage, aligned)
-    memory.by_rows = read_by_rows(kernel, usage) if memory.target.language.field_start else frozenset()
+    if memory.target.language.field_start:
+        rows = read_by_rows(kernel, usage)
+        in_variables = by_variables(kernel, rows, memory.read_only)
+        memory.variables = {item.key: item.name for item in members.items if item.key in in_variables}
+        memory.by_rows = rows - (memory.read_only - in_variables)  # what `__ldg` loads is not joined
 
 
 def _references(members: ArgsMembers, usage: Usage, volatile: bool) -> list[Reference]:
@@ -237,11 +239,7 @@ def _read_only(kernel: Kernel, usage: Usage) -> frozenset[Array]:
     """
     if usage.fences:
         return frozenset()
-    statements = (s for task in kernel.tasks if task.overlaps for s in walk(task.body))
-    loops = (s for task in kernel.tasks for s in walk(task.body) if isinstance(s, (RangeFor, While)))
-    inside = [list(chain.from_iterable(map(walk, blocks(loop)))) for loop in loops]
-    storing = (loop for loop in inside if any(isinstance(s, GlobalStore) for s in loop))
-    loads = (s for s in chain(statements, *storing) if isinstance(s, GlobalLoad))
+    loads = (s for s in chain.from_iterable(storing_loops(kernel)) if isinstance(s, GlobalLoad))
     read = {load.pointer.array for load in loads if isinstance(load.pointer, GlobalPtr)}
     return frozenset(array for array in read - usage.written if is_plain_field(array))
 
