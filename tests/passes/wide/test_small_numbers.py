@@ -167,3 +167,34 @@ def test_images_that_are_not_aligned(target: str, by: int, columns: int) -> None
     below.allocation = own
     expected = some("u8", 5, columns).ravel()[by:][: 4 * columns].reshape(4, columns) / 256
     assert np.array_equal(y.to_numpy(), expected.astype(np.float32))
+
+
+@ti.kernel
+def darkest(x: Image, y: Image):
+    for i, j in x:
+        m = 255
+        for k in range(ti.max(i - 2, 0), ti.min(i + 4, x.shape[0])):
+            m = ti.min(m, ti.cast(x[k, j], ti.i32))
+        y[i, j] = ti.cast(m, ti.u8)
+
+
+@pytest.mark.parametrize("columns", [3, 8])
+@pytest.mark.parametrize("rows", [1, 4, 13])
+def test_windows_along_columns(target: str, rows: int, columns: int) -> None:
+    x, y = some("u8", rows, columns), np.zeros((rows, columns), np.uint8)
+    darkest(x, y)
+    expected = [x[max(i - 2, 0) : i + 4].min(axis=0) for i in range(rows)]
+    assert np.array_equal(y, expected)
+    assert all(f"{WIDE} 4 bytes" in darkest.source(x, y, arch=arch) for arch in (ti.cuda, ti.vulkan))
+
+
+def test_ndarrays_of_images_with_channels_are_not_widened(target: str) -> None:
+    @ti.kernel
+    def inverted(x: ti.types.ndarray(ti.u8, 3), y: ti.types.ndarray(ti.u8, 3)):
+        for i, j, k in x:
+            y[i, j, k] = 255 - x[i, j, k]
+
+    x, y = some("u8", 5, 7, 3), np.zeros((5, 7, 3), np.uint8)
+    inverted(x, y)
+    assert np.array_equal(y, 255 - x)
+    assert WIDE not in inverted.source(x, y, arch=ti.cuda)

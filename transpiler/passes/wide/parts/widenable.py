@@ -17,6 +17,7 @@ comparison or a sine, is computed for each of the iterations:
 from __future__ import annotations
 
 from dataclasses import field
+from itertools import product
 from math import prod
 
 from ....ir.nodes import Block, Effect, Statement, blocks, operands, walk
@@ -43,6 +44,7 @@ from ....lazy_dataclasses import dataclass
 from ...analysis.loops.reducible import is_invariant
 from ...analysis.loops.vector_loops import ELEMENTWISE, INTEGER
 from ...analysis.queries import are_indices_of, base_array, is_index_of, shift_of, trip_count
+from ...analysis.value_ranges import same_value
 from .neighbours import Row
 
 WIDTH = 16
@@ -254,12 +256,31 @@ def _is_widened(statement: Statement, plan: Plan) -> bool:
 
 def _is_inner_loop(loop: RangeFor, plan: Plan) -> bool:
     """Return whether a loop inside runs the same few times in all iterations, loads rows and stores to variables."""
-    if any(map(plan.varies, operands(loop))) or (trip_count(loop) or MOST_INSIDE + 1) > MOST_INSIDE:
+    if any(map(plan.varies, operands(loop))) or (_most_iterations(loop) or MOST_INSIDE + 1) > MOST_INSIDE:
         return False
     if not all(_is_widened(s, plan) and not isinstance(s, GlobalStore) for s in loop.body):
         return False
     rows = [s.pointer for s in walk(loop.body) if isinstance(s, GlobalLoad) and s in plan.wide]
-    return bool(rows) and not any(is_index_of(i, loop) for row in rows for i in operands(row))  # else `row_lanes`
+    is_product = any(is_index_of(i, loop) for row in rows for i in operands(row)) and trip_count(loop) is not None
+    return bool(rows) and not is_product  # which `row_lanes` takes
+
+
+def _most_iterations(loop: RangeFor) -> int | None:
+    """Return how many iterations a loop has at most, also over a window, `range(max(i - 7, 0), min(i + 8, n))`."""
+    if len(loop.starts) > 1 or not is_const(loop.steps[0], 1) or trip_count(loop) is not None:
+        return trip_count(loop)
+    pairs = product(_sums_in(loop.starts[0], "max"), _sums_in(loop.ends[0], "min"))
+    return min((high - low for (start, low), (end, high) in pairs if same_value(start, end)), default=None)
+
+
+def _sums_in(bound: Statement, op: str) -> list[tuple[Statement, int]]:
+    """Return the operands of minima or maxima as values to which a number is added."""
+    match bound:
+        case Operation(op=name, operands=[a, b]) if name == op:
+            return _sums_in(a, op) + _sums_in(b, op)
+        case Operation(op="add" | "sub" as name, operands=[value, Const(value=number)]) if bound.type == i32:
+            return [(value, int(number) if name == "add" else -int(number))]
+    return [(bound, 0)]
 
 
 def _is_branch(branch: If, plan: Plan) -> bool:
@@ -404,8 +425,12 @@ def _has_lanes(body: list[Statement], plan: Plan) -> bool:
 
 
 def _has_whole_rows(array: Array, lanes: int) -> bool:
-    """Return whether the rows of an array may have a length that is a multiple of `lanes`."""
-    return array.ndim == 1 or array.shape is None or array.shape[-1] % lanes == 0
+    """Return whether the rows of an array may have a length that is a multiple of `lanes`. Bytes of three axes count as
+    images with three channels.
+    """
+    if array.shape is None:
+        return array.ndim < 3 or array.element.size_bytes > 1
+    return array.ndim == 1 or array.shape[-1] % lanes == 0
 
 
 def _has_order(body: list[Statement], plan: Plan) -> bool:
