@@ -87,3 +87,40 @@ def test_slices_of_ndarrays_start_between_whole_vectors(target: str) -> None:
     memory = np.arange(2 * N + 1, dtype=np.float32)
     take(memory[1:].reshape(N, 2))  # at an odd multiple of 4 bytes
     assert np.array_equal(x.to_numpy(), 2 * memory[1:].reshape(N, 2))
+
+
+# --- structs ----------------------------------------------------------------------------------------------------------
+
+
+def of_structs(size: int, where: str = "") -> str:
+    """Return the source of a kernel that changes a field of structs of some floats. where: another place of the type."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    Part = ti.types.struct(**{f"m{k}": ti.f32 for k in range(size)})
+    Whole = ti.types.struct(first=ti.f32, part=Part)
+    p, w = Part.field(shape=N), Whole.field(shape=N)
+    array = ti.ndarray(Part, N) if where == "ndarray" else np.zeros(N, np.float32)
+
+    @ti.kernel
+    def change(a: ti.types.ndarray()):
+        for i in p:
+            p[i].m0 += p[i].m1
+            if ti.static(where == "ndarray"):
+                p[i].m0 += a[i].m0
+            if ti.static(where == "member"):
+                p[i].m0 += w[i].part.m0
+
+    return change.source(array, arch=ti.cuda)
+
+
+@pytest.mark.parametrize(("size", "bytes"), [(2, 8), (3, 0), (4, 16), (6, 8), (8, 16), (10, 8), (11, 0)])
+def test_structs_of_fields_are_aligned_as_far_as_their_size_allows(size: int, bytes: int) -> None:
+    text = of_structs(size)
+    assert (f"struct alignas({bytes}) " in text) == (bytes > 0)
+    assert "aligned(args" not in text
+
+
+@pytest.mark.parametrize("where", ["ndarray", "member"])
+def test_a_struct_that_may_start_anywhere_is_not_aligned_but_its_field_is(where: str) -> None:
+    text = of_structs(4, where)
+    assert "struct alignas(16)" not in text
+    assert "#define p(i) aligned(args.p_data)[i]" in text

@@ -79,7 +79,7 @@ def test_elements_side_by_side(target: str, length: int, dtype) -> None:
 def test_the_start_is_aligned_for_elements_side_by_side() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     source = sums(37, 8)[0].source(arch=ti.cuda)
-    assert "aligned(args.a_data)[" in source and "aligned(args.b_data)[" in source
+    assert "= aligned(args.a_data);" in source and "aligned(args.b_data)[" in source
     assert "aligned(" not in sums(37, 6)[0].source(arch=ti.cuda)  # rows of 24 bytes
     assert "aligned(" not in sums(37, 8, parts=3)[0].source(arch=ti.cuda)  # 12 bytes
 
@@ -103,6 +103,77 @@ def test_what_has_no_hint() -> None:
     assert "aligned(" not in add.source(a, arch=ti.cuda)
 
 
+def scanned(n: int, length: int, serial: bool = False):
+    a, b, x_data = ti.field(ti.f32, (n, length)), ti.field(ti.f32, (n, length)), ti.field(ti.f32, length)
+    a.from_numpy((np.arange(n * length) % 11 - 3).reshape(n, length))
+
+    @ti.kernel
+    def scan():
+        if ti.static(serial):
+            s = 0.0
+            for k in range(length):
+                s += a[0, k]
+                b[0, k] = s
+        else:
+            for i in range(n):
+                a_data, s = 0.0, 0.0
+                for k in range(length):
+                    a_data = a[i, k]
+                    s += a_data
+                    b[i, k] = s
+                x_data[i % length] = a_data
+
+    return scan, a, b
+
+
+@pytest.mark.parametrize("serial", [False, True])
+@pytest.mark.parametrize("length", [4, 7, 64])
+def test_rows_that_are_loaded_while_others_are_stored(target: str, length: int, serial: bool) -> None:
+    scan, a, b = scanned(3, length, serial)
+    scan()
+    expected = np.cumsum(a.to_numpy(), axis=1)
+    assert np.array_equal(b.to_numpy()[: 1 if serial else 3], expected[: 1 if serial else 3])
+
+
+@pytest.mark.parametrize("serial", [False, True])
+def test_their_pointers_are_in_variables(serial: bool) -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    text = scanned(300, 64, serial)[0].source(arch=ti.cuda)
+    assert "    const float *__restrict__ a_data = aligned(args.a_data);\n" in text
+    assert "#define a(i, j) a_data[unsigned(" in text and "__ldg" not in text
+    rest = scanned(300, 63, serial)[0].source(arch=ti.cuda)  # rows of 252 bytes
+    assert "#define a(i, j) __ldg(&args.a_data[" in rest and "aligned(" not in rest
+
+
+@ti.kernel
+def centred(x: ti.types.ndarray(ti.f32, 2), f: ti.types.ndarray(ti.f32, 1), y: ti.types.ndarray(ti.f32, 2)):
+    for i in range(x.shape[0]):
+        s = 0.0
+        for j in range(x.shape[1]):
+            s += x[i, j] * f[i]
+        for j in range(x.shape[1]):
+            y[i, j] = x[i, j] * f[i] - s
+
+
+@pytest.mark.parametrize("length", [7, 256])
+@pytest.mark.parametrize("is_same", [False, True])
+def test_rows_of_ndarrays_that_are_stored_in_place(target: str, length: int, is_same: bool) -> None:
+    x, f = (np.arange(3 * length) % 7 - 3).reshape(3, length).astype(np.float32), np.array([2, 3, 4], np.float32)
+    y = x if is_same else np.zeros_like(x)
+    expected = x * f[:, None] - (x * f[:, None]).sum(axis=1, keepdims=True)
+    centred(x, f, y)
+    assert np.array_equal(y, expected)
+
+
+def test_ndarrays_that_are_apart_are_not_loaded_again_after_each_store() -> None:
+    """`f`, but not `x`: it may be what is stored, at the same indices."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x, f = np.zeros((3, 256), np.float32), np.zeros(3, np.float32)
+    text = centred.source(x, f, x, arch=ti.cuda)
+    assert text.count("y(i, j) = x(i, j) * __ldg(&f(i)) - s;") == 1 and text.count("__ldg") == 1
+    assert "y(i, j) = x(i, j) * f(i) - s;" in text  # where they overlap
+
+
 @pytest.fixture
 def has_nvrtc() -> None:
     try:
@@ -117,6 +188,15 @@ def test_nvrtc_loads_four_at_once() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     source = gates(5, 64)[0].source(arch=ti.cuda)
     plain = source.replace("aligned(args.", "(args.")
+    sizes = [sum(map(_loads, machine_code(nvrtc.compile_cubin(text)[0]).values())) for text in (source, plain)]
+    assert sizes[0] * 3 < sizes[1]
+
+
+@pytest.mark.usefixtures("has_nvrtc")
+def test_nvrtc_loads_four_at_once_where_others_are_stored() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    source = scanned(300, 64)[0].source(arch=ti.cuda)
+    plain = source.replace("= aligned(args.", "= (args.")
     sizes = [sum(map(_loads, machine_code(nvrtc.compile_cubin(text)[0]).values())) for text in (source, plain)]
     assert sizes[0] * 3 < sizes[1]
 

@@ -27,7 +27,8 @@ __device__ inline bool is_last_block(unsigned *done, unsigned blocks) {
     return is_last;
 }
 
-// Fields start at multiples of 16 bytes. With that NVRTC loads four neighbours of a row at once.
+// Fields start at multiples of 16 bytes. With that NVRTC loads neighbours, or parts of an element,
+// at once.
 template <class Number> __device__ inline Number *aligned(Number *data) {
     return (Number *)__builtin_assume_aligned(data, 16);
 }

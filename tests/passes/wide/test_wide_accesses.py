@@ -456,7 +456,7 @@ NOT_WIDENED = [
     "one element for all",
     "backwards in a branch",
     "few elements",
-    "elements of 8 bytes",
+    "bytes to elements of 8 bytes",
     "two axes of odd lengths",
     "vectors beside numbers",
     "members of one cell",
@@ -474,7 +474,7 @@ NOT_WIDENED = [
 def test_what_is_not_widened(case: str) -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     x, y, small = ti.field(ti.f32, LONG), ti.field(ti.f32, LONG), ti.field(ti.f32, 100)
-    double, odd = ti.field(ti.f64, LONG), ti.field(ti.f32, (300, 301))
+    double, bytes, odd = ti.field(ti.f64, LONG), ti.field(ti.u8, LONG), ti.field(ti.f32, (300, 301))
     vectors, shared = ti.Vector.field(4, ti.f32, LONG), ti.field(ti.f32)
     ti.root.dense(ti.i, LONG).place(shared, ti.field(ti.f32))
 
@@ -492,9 +492,9 @@ def test_what_is_not_widened(case: str) -> None:
         if ti.static(case == "few elements"):
             for i in small:
                 small[i] = 1.0
-        if ti.static(case == "elements of 8 bytes"):
-            for i in x:
-                double[i] = x[i]
+        if ti.static(case == "bytes to elements of 8 bytes"):
+            for i in double:
+                double[i] = bytes[i]
         if ti.static(case == "two axes of odd lengths"):
             for i, j in odd:
                 odd[i, j] = 1.0

@@ -20,6 +20,7 @@ from ...ir.tasks import Task
 from ...options import FEW_ITERATIONS
 from ..languages.common.language import Language
 from ..languages.common.one_line import INDENT
+from ..layout.layout import Layout
 from ..layout.trip_counts import constant_count
 from ..print.lines import fitted
 from .tasks import PrintedTask
@@ -74,6 +75,18 @@ def registers_note(task: Task) -> str:
 def block_of_tile(tile: tuple[int, ...]) -> str:
     """Return why a block has so many threads. tile: extents of its iterations, one if they are numbered."""
     return f"a block is a tile of {' x '.join(map(str, tile))}" if len(tile) > 1 else f"tiles are for {tile[0]} threads"
+
+
+RESTRICTED = "// NVRTC heeds __restrict__ of variables, not of members: loads need not wait for stores"
+
+
+def pointers(layout: Layout, p: PrintedTask, comments: bool) -> list[str]:
+    """Return the declarations of the pointers that a task has in variables (`neighbour_loads`), before any branch."""
+    memory, language = layout.memory, layout.memory.target.language
+    used = sorted(memory.variables.keys() & p.used.arrays.keys(), key=lambda array: array.binding)
+    starts = {a: language.field_start.format(layout.data[a]) if a in memory.by_rows else layout.data[a] for a in used}
+    lines = [f"{layout.declared[array]} {memory.variables[array]} = {starts[array]};" for array in used]
+    return [INDENT + line for line in ([RESTRICTED] if comments and lines else []) + lines]
 
 
 def opening(language: Language, p: PrintedTask, block: str) -> list[str]:

@@ -35,7 +35,7 @@ from ..print.textures import declarations
 from ..print.threads import Threads, is_vectorized, nest, part_pragma, parts_of, pragma, region_and_loop, row_pragma
 from .banner import banner, first_line, loop_location, origin_of, python_line, task_title
 from .context import EmitContext
-from .entries import block_of_tile, entry_head, fits_entry, launch_bounds, opening, registers_note
+from .entries import block_of_tile, entry_head, fits_entry, launch_bounds, opening, pointers, registers_note
 from .names import headers, member_types, referenced_names
 from .render import render
 from .tasks import PrintedTask, attributes_of
@@ -308,15 +308,16 @@ class FileAssembler:
     def _head(self, p: PrintedTask, parameters: list[str]) -> dict[str, Any]:
         """Return what comes before the statements of a task: a function's head, or the entry's and its first lines."""
         language, block = self.language, self.context.block_size(p.task)
+        first = pointers(self.layout, p, self.context.options.why_comments)
         if fits_entry(language, p) and not self.context.options.own_templates:
             return {
                 "is_entry": True,
                 "head": entry_head(language, p, block),
-                "opening": opening(language, p, self.context.threads_of_block(p.task)),
+                "opening": [*first, *opening(language, p, self.context.threads_of_block(p.task))],
             }
         qualifier = INLINED if p.task.as_lanes else language.helper_qualifier
         head = f"{qualifier}void {p.function}({', '.join(parameters) or language.no_parameters}) {{"
-        return {"is_entry": False, "head": wrapped_head(head), "opening": []}
+        return {"is_entry": False, "head": wrapped_head(head), "opening": first}
 
     def _is_recursive(self, statement: Statement) -> bool:
         return isinstance(statement, Call) and self.context.signatures[statement.function].is_recursive

@@ -35,7 +35,8 @@ def referenced_names(layout: Layout, helpers: Iterable[str], symbols: Symbols) -
 
     helpers: the names that the helpers of the file define. symbols: of what is printed in it.
     """
-    return symbols.called.union([reference.name for reference in layout.references], helpers)
+    references = [reference.name for reference in layout.references]
+    return symbols.called.union(references, helpers, layout.memory.variables.values())
 
 
 def headers(language: Language, names: Collection[str]) -> list[str]:

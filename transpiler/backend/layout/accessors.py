@@ -12,6 +12,7 @@ from math import prod
 from typing import Any
 
 from ...ir.elements.tree_arrays import steps_to
+from ...ir.nodes import Statement
 from ...ir.snodes import Node, memory_of, pool_above
 from ...ir.sparse import CELL_MEMBERS, NodeUse
 from ...ir.sparse_storage import COUNTERS, needed_indices
@@ -54,6 +55,16 @@ class MemoryExpressions:
     """For arrays whose elements functions load: the name of the type of what they load at a time."""
     by_rows: frozenset[Array] = frozenset()
     """Fields of which a thread loads neighbours one after another, which the compiler may do together."""
+    by_elements: frozenset[Array] = frozenset()
+    """Fields whose elements are aligned to more than their type."""
+    apart: frozenset[Statement] = frozenset()
+    """Loads of what nothing writes while the task runs."""
+    variables: Mapping[Array, str] = field(default_factory=dict)
+    """Fields that nothing writes, and which each task reaches through a variable: its name."""
+
+    def loaded(self, load: Statement, source: str) -> str:
+        """Return how a load is written. source: of what it loads."""
+        return self.target.language.read_only_load.format(source) if load in self.apart else source
 
 
 @dataclass(slots=True)
@@ -228,7 +239,8 @@ def _load(array: Array, name: str, letters: list[str], memory: MemoryExpressions
 def passed_accessor(array: Array, name: str, memory: MemoryExpressions) -> str:
     """Return the macro of an array that is the parameter `name` of a function: `#define f(i) f[i]`."""
     letters = list(INDEX_LETTERS[: array.ndim])
-    element = _element(array, letters, replace(memory, expressions={**memory.expressions, array: name}))
+    passed = replace(memory, expressions={**memory.expressions, array: name}, variables={})
+    element = _element(array, letters, passed)
     return f"#define {name}({', '.join(letters)}) {element}"
 
 
@@ -243,12 +255,17 @@ def _element(array: Array, letters: list[str], memory: MemoryExpressions) -> str
     if memory.cells is not None and array.node is not None and (array.role in COUNTERS or array.role == "cells"):
         return memory.cells.of_pool(array.node, array.role) + (f"[{letters[0]}]" if letters else "")
     key: object = (array.role, array.node) if array.role in CELL_MEMBERS else array
-    data = expressions.get(key, expressions.get(array, "")) + ("" if target.language.has_pointers else ".v")
+    data = memory.variables.get(array) or expressions.get(key, expressions.get(array, ""))
+    data += "" if target.language.has_pointers else ".v"
     number = row_major(array, indices, target, expressions, memory.constants)
     if array in memory.by_rows:  # NVRTC finds neighbours among sums that it may not take for negative
-        data, number = target.language.field_start.format(data), target.language.as_unsigned(number)
+        data = data if array in memory.variables else target.language.field_start.format(data)
+        number = target.language.as_unsigned(number)
+    elif array in memory.by_elements:
+        data = target.language.field_start.format(data)
     element = f"{data}[{number}]"
-    return target.language.read_only_load.format(element) if array in memory.read_only else element
+    is_read_only = array in memory.read_only and array not in memory.variables
+    return target.language.read_only_load.format(element) if is_read_only else element
 
 
 def _neighbours(array: Array, letters: list[str], memory: MemoryExpressions) -> str:

@@ -6,12 +6,12 @@ templates print, and the expressions by which the printers reach arguments, exte
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from ...ir.elements.own_memory import is_plain_field
-from ...ir.nodes import Statement, blocks, walk
+from ...ir.nodes import Statement
 from ...ir.snodes import Node, is_sparse, memory_of, top_of
 from ...ir.sparse import node_uses
 from ...ir.statements import (
@@ -20,10 +20,7 @@ from ...ir.statements import (
     ArrayShape,
     GlobalLoad,
     GlobalPtr,
-    GlobalStore,
     Parameter,
-    RangeFor,
-    While,
 )
 from ...ir.tasks import Kernel
 from ...ir.textures import Texture
@@ -43,15 +40,15 @@ from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import Names
 from ..languages.common.syntax import storage_helpers, type_helpers
 from ..languages.common.target import Target
-from ..languages.common.tensors import built_in_vector, whole_alignment
 from ..module.interface import Interface, Member
 from ..module.record_sites import describe_site
 from .accessors import Accessors, MemoryExpressions, accessors
+from .alignment import aligned_structs, aligned_tensors, with_aligned_elements
 from .args_members import WIDENED, ArgsMember, ArgsMembers, assign_offsets, fixed_members, owner_prefix
 from .bindings import array_binding, texture_binding
 from .constants import NamedConstants, named_constants
 from .declarations import Declaration, Reference
-from .neighbour_loads import read_by_rows
+from .neighbour_loads import by_variables, loads_apart, read_by_rows, storing_loops
 from .own_buffers import ResultBuffer, TemporaryBuffer, result_buffer, temporary_buffer
 from .sparse_functions import SparseSource
 from .structs import Structs, make_structs
@@ -137,16 +134,13 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     if cells is not None:
         cells.expressions = {need: expressions[need] for need, _, _ in cells.members()}
     constants = named_constants(kernel, (*usage.arrays, *usage.shared), taken | structs_of_trees)
-    read_only = _read_only(kernel, usage)
-    memory = MemoryExpressions(
-        target, expressions, trees, cells, constants, members.wide, frozenset(usage.flat), read_only, members.words
-    )
-    memory.rows = members.rows
-    memory.by_rows = read_by_rows(kernel, usage) if target.language.field_start else frozenset()
+    memory_types = _stored(kernel, usage)
+    aligned = aligned_tensors(target, usage, memory_types)
+    memory = MemoryExpressions(target, expressions, trees, cells, constants, members.wide)
+    _complete(memory, kernel, usage, members, {*structs.aligned, *aligned})
     names = taken | structs_of_trees | constants.numbers.keys()
     macros = accessors(usage.arrays, usage.shared, memory, names, {a for t in kernel.tasks for a in t.block_sums})
     temporaries, results = temporary_buffer(kernel, target, structs), result_buffer(kernel.returns, target, structs)
-    memory_types = _stored(kernel, usage)
     stored = _memory_parts(memory_types)
     interface = _interface(kernel, usage, interface_members, size, results, temporaries)
     return Layout(
@@ -169,12 +163,27 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         trees=trees,
         helpers=_declaring(memory, usage, [*stored, *usage.wide.values(), *usage.words.values()]),
         memory_types=memory_types,
-        aligned=_aligned(kernel, target, usage, memory_types),
+        aligned=aligned,
         usage=usage,
         constants=constants,
         memory=memory,
         declared={item.key: item.declared for item in items if isinstance(item.key, Array)},
     )
+
+
+def _complete(
+    memory: MemoryExpressions, kernel: Kernel, usage: Usage, members: ArgsMembers, aligned: Collection[Type]
+) -> None:
+    """Add which arrays have other accesses than by elements. aligned: types that are so by themselves."""
+    memory.flat, memory.words, memory.rows = frozenset(usage.flat), members.words, members.rows
+    memory.read_only = _read_only(kernel, usage)
+    memory.apart = loads_apart(kernel)
+    memory.by_elements = with_aligned_elements(memory.target, usage, aligned)
+    if memory.target.language.field_start:
+        rows = read_by_rows(kernel, usage)
+        in_variables = by_variables(kernel, rows, memory.read_only)
+        memory.variables = {item.key: item.name for item in members.items if item.key in in_variables}
+        memory.by_rows = rows - (memory.read_only - in_variables)  # what `__ldg` loads is not joined
 
 
 def _references(members: ArgsMembers, usage: Usage, volatile: bool) -> list[Reference]:
@@ -218,7 +227,8 @@ def _structs(kernel: Kernel, target: Target, usage: Usage) -> Structs:
     several = [type for block in blocks_of_types if len(block) > 1 for type in block]
     taken = taken_names(kernel, target).union(target.language.reserved_types, fixed_members(kernel, usage))
     members = no_members(kernel, target)
-    return make_structs(target.language, _stored(kernel, usage), several, used, taken, members)
+    aligned = aligned_structs(kernel, target, usage, _in_trees(kernel, usage))
+    return make_structs(target.language, _stored(kernel, usage), several, used, aligned, taken, members)
 
 
 def _read_only(kernel: Kernel, usage: Usage) -> frozenset[Array]:
@@ -229,11 +239,7 @@ def _read_only(kernel: Kernel, usage: Usage) -> frozenset[Array]:
     """
     if usage.fences:
         return frozenset()
-    statements = (s for task in kernel.tasks if task.overlaps for s in walk(task.body))
-    loops = (s for task in kernel.tasks for s in walk(task.body) if isinstance(s, (RangeFor, While)))
-    inside = [list(chain.from_iterable(map(walk, blocks(loop)))) for loop in loops]
-    storing = (loop for loop in inside if any(isinstance(s, GlobalStore) for s in loop))
-    loads = (s for s in chain(statements, *storing) if isinstance(s, GlobalLoad))
+    loads = (s for s in chain.from_iterable(storing_loops(kernel)) if isinstance(s, GlobalLoad))
     read = {load.pointer.array for load in loads if isinstance(load.pointer, GlobalPtr)}
     return frozenset(array for array in read - usage.written if is_plain_field(array))
 
@@ -274,27 +280,6 @@ def _stored(kernel: Kernel, usage: Usage) -> list[Type]:
     return [*arrays, *kernel.returns, *(temporary.type for temporary in kernel.temporaries)]
 
 
-def _aligned(kernel: Kernel, target: Target, usage: Usage, memory_types: Sequence[Type]) -> frozenset[Tensor]:
-    """Return the vectors and matrices of which all are in fields with memory of their own, aligned to 16 bytes.
-
-    An ndarray may start anywhere; structs and `Args` have no gap before a vector. Vectors only in registers are
-    added where the language has them itself.
-    """
-    if not target.language.aligned:
-        return frozenset()
-    others = [*memory_types, *(parameter.type for parameter in usage.parameters)]
-    found: set[Tensor] = set()
-    for array in usage.arrays:
-        vector = array.element
-        if isinstance(vector, Tensor) and whole_alignment(vector) > vector.element.size_bytes:
-            if array.shape is not None and array.place is None and not array.strided:
-                others.remove(vector)
-                found.add(vector)
-    packed = {part for type in others for part in parts_of(type) if isinstance(part, Tensor)}
-    found |= {type for type in usage.types if isinstance(type, Tensor) and built_in_vector(target.language, type)}
-    return frozenset(found - packed).union(usage.wide.values())
-
-
 def _memory_parts(types: Iterable[Type]) -> list[Type]:
     """Return the parts of stored types; u1 is a byte there."""
     parts = [part for type in types for part in parts_of(type)]
@@ -318,7 +303,7 @@ def _declaring(memory: MemoryExpressions, usage: Usage, stored: Iterable[Type]) 
     keys += target.language.texture_helpers if usage.textures else ()
     keys += cells.type_helpers() if cells is not None else ()
     keys += ["Report"] if usage.sites and usage.has_records and not target.language.has_pointers else ()
-    keys += ["aligned"] if memory.by_rows else ()
+    keys += ["aligned"] if memory.by_rows or memory.by_elements else ()
     keys += ["clamp_index"] if any(array.clamped for array in usage.arrays) else ()
     return [*keys, "report_start"] if usage.sites else keys
 

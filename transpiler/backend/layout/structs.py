@@ -19,6 +19,7 @@ from ..languages.common.literals import literal
 from ..languages.common.naming import Names
 from ..languages.common.one_line import struct_source
 from ..languages.common.syntax import storage_helpers, storage_name, type_helpers, type_name
+from ..languages.common.tensors import whole_alignment
 
 
 @dataclass(slots=True)
@@ -27,6 +28,7 @@ class Structs:
 
     stored: those stored in memory.
     followed: those of them inside a struct or block, where another member may follow.
+    aligned: those of which one instruction loads or stores several members.
     names: of all structs.
     members: names of members by struct.
     """
@@ -34,6 +36,7 @@ class Structs:
     language: Language
     stored: frozenset[Struct]
     followed: frozenset[Struct] = frozenset()
+    aligned: frozenset[Struct] = frozenset()
     names: dict[Struct, str] = field(default_factory=dict)
     members: dict[Struct, dict[str, str]] = field(default_factory=dict)
 
@@ -64,6 +67,8 @@ class Structs:
         members += [(type_name(self.language, type), filler) for filler, type in self.padding(struct)]
         if not members:
             members = [("int", "nothing")]  # neither C nor GLSL has structs without members
+        if struct in self.aligned:
+            name = self.language.aligned.format(name=name, bytes=whole_alignment(struct))
         return struct_source(self.language, name, members) + self._check(struct)
 
     def _check(self, struct: Struct) -> str:
@@ -98,6 +103,7 @@ def make_structs(
     stored: Sequence[Type],
     blocks: Iterable[Type],
     used: Iterable[Struct],
+    aligned: frozenset[Struct],
     taken: frozenset[str],
     members: frozenset[str],
 ) -> Structs:
@@ -107,12 +113,14 @@ def make_structs(
         stored: types stored in memory.
         blocks: those of them in a block with several members.
         used: all structs, inner ones first.
+        aligned: those that start at multiples of `whole_alignment` wherever they are stored.
         taken: names that no type may have.
         members: names that no member may have.
     """
     in_memory = frozenset(with_members(type for type in stored if isinstance(type, Struct)))
     inner = [type for struct in in_memory for _, type in struct.members]
-    structs = Structs(language, in_memory, frozenset(type for type in (*blocks, *inner) if isinstance(type, Struct)))
+    followed = frozenset(type for type in (*blocks, *inner) if isinstance(type, Struct))
+    structs = Structs(language, in_memory, followed, aligned)
     names = Names(taken)
     structs.names = {struct: names.declare(struct.name) for struct in used}
     for struct in structs.names:

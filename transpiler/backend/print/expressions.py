@@ -469,7 +469,7 @@ def _call_result(e: Expressions, value: CallResult) -> Rendered:
 
 
 def _load(e: Expressions, value: LocalLoad | GlobalLoad) -> Rendered:
-    lvalue = e.lvalue(value.pointer)
+    lvalue = e.layout.memory.loaded(value, e.lvalue(value.pointer))
     if e.is_in_memory(value.pointer):
         return e.loaded(lvalue, value.type)
     return Rendered(lvalue, UNARY if e.is_pointer(value.pointer) else PRIMARY)

@@ -10,7 +10,8 @@
 
 A thread that loads 4 bytes waits most of the time; one that loads 16 uses all of a GPU's bandwidth. Fields start at
 multiples of 16 bytes, and where their extents are multiples of 4 there is no condition. The addresses of ndarrays are
-known when the kernel runs, and the lengths of their rows. Numbers of 8 bytes are taken in twos.
+known when the kernel runs, and the lengths of their rows. Numbers of 8 bytes are taken in twos, those of 1 and 2 bytes
+in fours, by accesses of 4 and 8 bytes; so a loop may take four u8 and four f32.
 
 The body only loads, combines and stores elements at the loop's own index along the last axis; in a stencil it also
 loads neighbours along it, of which most are in the vector at the index itself. So an iteration reads and writes nothing
@@ -64,7 +65,7 @@ from .parts.inside_rows import inside_rows
 from .parts.whole_rows import length_less, plan_of_whole_rows
 from .parts.wide_body import WideBody, last_index
 from .parts.wide_cells import bits_of, plan_of_cells
-from .parts.widenable import COUNTS, WIDTH, Plan, comparisons, is_usual, plan_of
+from .parts.widenable import COUNTS, Plan, comparisons, is_usual, plan_of
 
 BLOCK = 256
 """The threads of a block of a loop that only stores."""
@@ -172,10 +173,16 @@ def _widen(kernel: Kernel, task: Task, plan: Plan, comments: bool) -> None:
                 task.single = _add_rest(builder, plan, single, comments)
     if comments:
         where = ", all columns in the row" if plan.is_inside else ""
-        text = f"{COUNTS[lanes]} iterations at a time, by accesses of {WIDTH} bytes{where} (wide_accesses)"
+        text = f"{COUNTS[lanes]} iterations at a time, by accesses of {_bytes(plan)} bytes{where} (wide_accesses)"
         if bits is not None:
             text = f"{COUNTS[lanes]} cells at a time, of which inactive ones keep their numbers (wide_accesses)"
         first.remarks = (Remark(text, "above"), *first.remarks)
+
+
+def _bytes(plan: Plan) -> str:
+    """Return how many bytes accesses have: "4 and 16"."""
+    sizes = sorted({plan.bytes_of(array) for array in plan.arrays})
+    return " and ".join(filter(None, (", ".join(map(str, sizes[:-1])), str(sizes[-1]))))
 
 
 def _uniform(body: Block, plan: Plan) -> list[Statement]:
@@ -226,9 +233,9 @@ def _start_in_order(task: Task, loop: RangeFor, context: PassContext) -> None:
 
 
 def _aligned(builder: Builder, plan: Plan) -> Statement | None:
-    """Return whether all rows start at multiples of 16 bytes, None if that is known."""
+    """Return whether all rows start at multiples of what is accessed together, None if that is known."""
     given = _given(plan)
-    parts: list[Statement] = [builder.add(IsAligned(array, WIDTH, type=u1)) for array in given]
+    parts: list[Statement] = [builder.add(IsAligned(array, plan.bytes_of(array), type=u1)) for array in given]
     for array in given:
         if array.ndim > 1:
             extent = builder.add(ArrayShape(array, array.ndim - 1, type=i32))

@@ -70,9 +70,9 @@ def zero_of(kind: Scalar) -> int | float | bool:
     return False if kind.kind == "bool" else 0.0 if kind.is_float else 0
 
 
-def whole_alignment(tensor: Tensor) -> int:
+def whole_alignment(type: Type) -> int:
     """Return the largest alignment that needs no padding, at most that of the widest load [bytes]."""
-    return gcd(tensor.size_bytes, WIDEST_LOAD)
+    return gcd(type.size_bytes, WIDEST_LOAD)
 
 
 def struct_key(tensor: Tensor) -> str:

@@ -17,6 +17,7 @@ comparison or a sine, is computed for each of the iterations:
 from __future__ import annotations
 
 from dataclasses import field
+from itertools import product
 from math import prod
 
 from ....ir.nodes import Block, Effect, Statement, blocks, operands, walk
@@ -43,10 +44,17 @@ from ....lazy_dataclasses import dataclass
 from ...analysis.loops.reducible import is_invariant
 from ...analysis.loops.vector_loops import ELEMENTWISE, INTEGER
 from ...analysis.queries import are_indices_of, base_array, is_index_of, shift_of, trip_count
+from ...analysis.value_ranges import same_value
 from .neighbours import Row
 
 WIDTH = 16
 """Bytes of the widest load."""
+MOST_LANES = 4
+"""Numbers of a vector that all languages have: of 16 bits it has 8 bytes, of 8 bits 4."""
+LEAST_BYTES = 4
+"""Bytes of the narrowest load: two numbers of 8 bits next to those of 64 are less than a thread loads by itself."""
+IN_WORDS = 4
+"""Bytes of numbers that one vector operation converts to each other, or of fewer."""
 FEW = 1 << 16
 """The number of iterations below which a GPU runs each in a thread of its own."""
 MOST_INSIDE = 32
@@ -59,6 +67,7 @@ SIGNED = INTEGER | {"neg"}
 """Operations on vectors of integers."""
 COMPARISONS = frozenset({"lt", "le", "gt", "ge"})
 COUNTS = {4: "four", 2: "two"}
+"""How many iterations are one."""
 
 
 @dataclass(eq=False, slots=True)
@@ -105,6 +114,10 @@ class Plan:
         """Return whether what a statement uses differs by the last index alone."""
         varying = [operand for operand in operands(statement) if self.varies(operand)]
         return all(operand in self.shifts or operand in self.by_index for operand in varying)
+
+    def bytes_of(self, array: Array) -> int:
+        """Return how many bytes of an array are accessed together."""
+        return self.lanes * array.element.size_bytes
 
     def shift(self, pointer: GlobalPtr) -> int:
         """Return what the last index of a pointer adds to that of the loop."""
@@ -243,12 +256,31 @@ def _is_widened(statement: Statement, plan: Plan) -> bool:
 
 def _is_inner_loop(loop: RangeFor, plan: Plan) -> bool:
     """Return whether a loop inside runs the same few times in all iterations, loads rows and stores to variables."""
-    if any(map(plan.varies, operands(loop))) or (trip_count(loop) or MOST_INSIDE + 1) > MOST_INSIDE:
+    if any(map(plan.varies, operands(loop))) or (_most_iterations(loop) or MOST_INSIDE + 1) > MOST_INSIDE:
         return False
     if not all(_is_widened(s, plan) and not isinstance(s, GlobalStore) for s in loop.body):
         return False
     rows = [s.pointer for s in walk(loop.body) if isinstance(s, GlobalLoad) and s in plan.wide]
-    return bool(rows) and not any(is_index_of(i, loop) for row in rows for i in operands(row))  # else `row_lanes`
+    is_product = any(is_index_of(i, loop) for row in rows for i in operands(row)) and trip_count(loop) is not None
+    return bool(rows) and not is_product  # which `row_lanes` takes
+
+
+def _most_iterations(loop: RangeFor) -> int | None:
+    """Return how many iterations a loop has at most, also over a window, `range(max(i - 7, 0), min(i + 8, n))`."""
+    if len(loop.starts) > 1 or not is_const(loop.steps[0], 1) or trip_count(loop) is not None:
+        return trip_count(loop)
+    pairs = product(_sums_in(loop.starts[0], "max"), _sums_in(loop.ends[0], "min"))
+    return min((high - low for (start, low), (end, high) in pairs if same_value(start, end)), default=None)
+
+
+def _sums_in(bound: Statement, op: str) -> list[tuple[Statement, int]]:
+    """Return the operands of minima or maxima as values to which a number is added."""
+    match bound:
+        case Operation(op=name, operands=[a, b]) if name == op:
+            return _sums_in(a, op) + _sums_in(b, op)
+        case Operation(op="add" | "sub" as name, operands=[value, Const(value=number)]) if bound.type == i32:
+            return [(value, int(number) if name == "add" else -int(number))]
+    return [(bound, 0)]
 
 
 def _is_branch(branch: If, plan: Plan) -> bool:
@@ -275,11 +307,11 @@ def _is_elementwise(value: Statement, plan: Plan) -> bool:
         kind = value.value.type
         if value.bits or value.value not in plan.wide or not isinstance(kind, Scalar) or u1 in (kind, value.type):
             return False
-        return kind.size_bytes == value.type.size_bytes
+        return kind.size_bytes == value.type.size_bytes or max(kind.size_bytes, value.type.size_bytes) <= IN_WORDS
     assert isinstance(value, Operation)
     if value.type.is_float:
         return value.op in ELEMENTWISE
-    return value.op in SIGNED and not plan.is_by_index(value)
+    return value.op in (INTEGER if value.type.bits < 32 else SIGNED) and not plan.is_by_index(value)
 
 
 def _by_lane(value: Statement, plan: Plan) -> set[Statement]:
@@ -381,19 +413,24 @@ def _is_plain(pointer: GlobalPtr) -> bool:
 
 
 def _has_lanes(body: list[Statement], plan: Plan) -> bool:
-    """Return whether all numbers have one size that fits vectors, of which rows have a whole number; record them."""
-    sizes = {statement.type.size_bytes for statement in plan.wide if statement.type is not None}
-    if len(sizes) != 1 or not any(isinstance(statement, GlobalStore) for statement in body):
+    """Return whether all numbers fit vectors of one length, of which rows have a whole number; record them."""
+    if not any(isinstance(statement, GlobalStore) for statement in body):
         return False
-    plan.lanes = WIDTH // sizes.pop()
+    sizes = {statement.type.size_bytes for statement in plan.wide if statement.type is not None}
+    plan.lanes = min(WIDTH // max(sizes), MOST_LANES)
     pointers = [s for s in walk(Block(body)) if isinstance(s, GlobalPtr) and s in plan.wide]
     plan.arrays = list(dict.fromkeys(pointer.array for pointer in pointers))
-    return plan.lanes in COUNTS and all(_has_whole_rows(array, plan.lanes) for array in plan.arrays)
+    is_worth_it = min(map(plan.bytes_of, plan.arrays)) >= LEAST_BYTES
+    return is_worth_it and all(_has_whole_rows(array, plan.lanes) for array in plan.arrays)
 
 
 def _has_whole_rows(array: Array, lanes: int) -> bool:
-    """Return whether the rows of an array may have a length that is a multiple of `lanes`."""
-    return array.ndim == 1 or array.shape is None or array.shape[-1] % lanes == 0
+    """Return whether the rows of an array may have a length that is a multiple of `lanes`. Bytes of three axes count as
+    images with three channels.
+    """
+    if array.shape is None:
+        return array.ndim < 3 or array.element.size_bytes > 1
+    return array.ndim == 1 or array.shape[-1] % lanes == 0
 
 
 def _has_order(body: list[Statement], plan: Plan) -> bool:
