@@ -296,6 +296,8 @@ def of_the_interpreter(kernels: tuple) -> list[np.ndarray]:
     return run("python", True, kernels=list(kernels))
 
 
+@pytest.mark.all_targets
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("inline, debug", [(True, False), ("auto", False), (False, False), ("auto", True)])
 def test_functions_compute_what_their_statements_compute(
     target: str, inline: bool | str, debug: bool, full: bool
