@@ -122,6 +122,44 @@ def test_ndarrays(target: str) -> None:
     assert NOTE in cuda(scan, out) and NOTE not in cuda(scan_of_two, out, out)
 
 
+@pytest.mark.parametrize("dtype", ["i32", "f32", "i64"])
+@pytest.mark.parametrize("n", [1, 256, 1025, 2500])
+def test_sums_in_place(target: str, n: int, dtype: str) -> None:
+    """Each iteration loads what it stores: inclusive, from behind, exclusive, and carried through a variable."""
+    values = np.arange(n) * 7 % 11 - 3
+    expected = np.cumsum(values)
+
+    @ti.kernel
+    def scan(n: ti.i32, a: ti.template(), b: ti.template(), c: ti.template(), d: ti.template(), e: ti.template()):
+        ti.loop_config(serialize=True)
+        for i in range(1, n):
+            a[i] += a[i - 1]
+        ti.loop_config(serialize=True)
+        for i in range(n - 1):
+            b[n - 2 - i] += b[n - 1 - i]
+        s = ti.cast(0, a.dtype)
+        ti.loop_config(serialize=True)
+        for i in range(n):
+            t = c[i]
+            c[i] = s
+            s += t
+        z = ti.cast(0, a.dtype)
+        ti.loop_config(serialize=True)
+        for i in range(n):
+            d[i] = d[i] + z
+            z = d[i]
+        e[0] = s - z
+
+    fields = [ti.field(getattr(ti, dtype), n) for _ in range(5)]
+    for field in fields:
+        field.from_numpy(values.astype(field.to_numpy().dtype))
+    scan(n, *fields)
+    a, b, c, d, e = (field.to_numpy() for field in fields)
+    assert np.array_equal(a, expected) and np.array_equal(d, expected) and e[0] == 0
+    assert np.array_equal(b, np.cumsum(values[::-1])[::-1]) and np.array_equal(c, expected - values)
+    assert cuda(scan, n, *fields).count(NOTE) == 4
+
+
 def test_what_stays() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
 
@@ -134,7 +172,12 @@ def test_what_stays() -> None:
             s = ti.cast(0, dtype)
             ti.loop_config(serialize=True)
             for i in range(n):
-                if ti.static(case == "stored where it is loaded"):
+                if ti.static(case == "what the next one stores"):
+                    s += a[i + 1]
+                elif ti.static(case == "stored before"):
+                    a[i] = s
+                    if k[i] > 2:
+                        a[i] = 0
                     s += a[i]
                 elif ti.static(case == "a product"):
                     s = s * x[i]
@@ -161,7 +204,8 @@ def test_what_stays() -> None:
 
     assert has_scan() and has_scan(dtype=ti.f32) and not has_scan(n=200)
     cases = (
-        "stored where it is loaded",
+        "what the next one stores",
+        "stored before",
         "a product",
         "itself",
         "left",

@@ -12,8 +12,10 @@ Counting sorts, cell lists, rows of sparse matrices and lists of what is left ov
 of a GPU runs, waiting for each load: Python has no other word for it. Starts of 4,096 cells took an H200 .128 ms.
 
 The body stays as it is, with a variable of its own for the sum. What is added, and the condition under which it is, is
-computed before, from what the loop does not change. Each iteration stores to elements of its own: at its index, or at
-a sum that grows with each store. Thread 0 alone runs what is before and after the loop, if that stores.
+computed before, from what the loop has not changed yet. Each iteration stores to elements of its own: at its index, or
+at a sum that grows with each store. At its index it may load them, too, as in `s[i] += s[i - 1]`, of which
+`carried_elements` has made a variable, or `t = c[i]; c[i] = s; s += t`. Thread 0 alone runs what is between such loops
+and behind them, if that stores.
 
 Integers are exact. Sums of floats need `fast_math`, since their order changes.
 """
@@ -60,8 +62,7 @@ from ..analysis.queries import (
     trip_count,
 )
 from ..context import PassContext
-from ..rewrite import Rewriter
-from ..tiles.parts.tiled_loops import new_shared
+from ..tiles.parts.tiled_loops import new_shared, replace_indices
 from .parts.first_lane import add_alone
 
 FEWEST = 256
@@ -85,7 +86,7 @@ def block_scans(kernel: Kernel, context: PassContext) -> bool:
     changed = False
     for task in kernel.tasks:
         found = _scans_of(task, options.fast_math)
-        if found and _bytes(found.scans) <= capabilities.max_shared_bytes:
+        if found and _bytes(found) <= capabilities.max_shared_bytes:
             _Sharing(kernel, task, found).run(options.why_comments)
             changed = True
     return changed
@@ -117,22 +118,28 @@ class Scans:
     before: set[Statement]
 
 
-def _bytes(scans: list[Scan]) -> int:
-    return WARP * sum(scan.variable.type.size_bytes for scan in scans if scan.variable.type is not None)
+Found = dict[Statement, Scans]
+"""The loops of a task with scans."""
 
 
-def _scans_of(task: Task, fast_math: bool) -> Scans | None:
-    """Return the first such loop of a serial task, None if there is none."""
+def _bytes(found: Found) -> int:
+    variables = [scan.variable for scans in found.values() for scan in scans.scans]
+    return WARP * sum(variable.type.size_bytes for variable in variables if variable.type is not None)
+
+
+def _scans_of(task: Task, fast_math: bool) -> Found:
+    """Return such loops of a serial task."""
     if task.kind is not TaskKind.SERIAL or task.choices or any(isinstance(s, RECORDS) for s in walk(task.body)):
-        return None
+        return {}
+    found: Found = {}
     for loop in task.body:
-        if isinstance(loop, RangeFor) and _is_usual(loop) and _is_alone(task, loop):
+        if isinstance(loop, RangeFor) and _is_usual(loop) and _is_alone(task, loop, found):
             scans = _scans_in(task, loop, fast_math)
             if scans and _stores_are_apart(task, loop, scans):
                 wanted = {value for scan in scans for value in (scan.term, scan.condition) if value is not None}
                 before = wanted.union(*map(computed_from, wanted)) & set(walk(loop.body))
-                return Scans(loop, scans, before)
-    return None
+                found[loop] = Scans(loop, scans, before)
+    return found
 
 
 def _is_usual(loop: RangeFor) -> bool:
@@ -144,14 +151,17 @@ def _is_usual(loop: RangeFor) -> bool:
     return is_given(loop.starts[0]) and is_given(end) and not is_near and (count is None or count >= FEWEST)
 
 
-def _is_alone(task: Task, loop: RangeFor) -> bool:
-    """Return whether threads may run the rest of the task as one: what stores there computes nothing for the loop."""
+def _is_alone(task: Task, loop: RangeFor, found: Found) -> bool:
+    """Return whether threads may run what is before a loop as one: what stores there computes nothing for the loop.
+
+    found: the loops before it that are shared, too.
+    """
     place = task.body.statements.index(loop)
     inside = list(walk(loop.body))
     excluded = (Rand, AtomicOp, Return)
     if any(leaves_block(s) or isinstance(s, excluded) or _has_effects(s) for s in inside):
         return False
-    first = task.body.statements[:place]
+    first = [statement for statement in task.body.statements[:place] if statement not in found]
     return not any(isinstance(s, excluded) or _has_effects(s) for s in walk(Block(first))) and not any(
         _is_guarded(s) and any(isinstance(inner, LocalStore) for inner in walk(Block([s]))) for s in first
     )
@@ -177,11 +187,11 @@ def _scans_in(task: Task, loop: RangeFor, fast_math: bool) -> list[Scan]:
     if not 0 < len(stores) == len(variables) <= MOST_SCANS or not all(isinstance(v, Alloca) for v in variables):
         return []
     changed = own | variables
-    written = {base_array(s.pointer) for s in walk(loop.body) if isinstance(s, GlobalStore)}
+    late = _loads_after_stores(loop)
     scans = [_scan(loop, store, fast_math) for store in stores]
     for scan in scans:
         values = [] if scan is None else [v for v in (scan.term, scan.condition) if v is not None]
-        if scan is None or not all(_is_known(value, loop, changed, written) for value in values):
+        if scan is None or not all(_is_known(value, loop, changed, late) for value in values):
             return []
     return [scan for scan in scans if scan is not None]
 
@@ -209,13 +219,23 @@ def _scan(loop: RangeFor, store: LocalStore, fast_math: bool) -> Scan | None:
     return None
 
 
-def _is_known(value: Statement, loop: RangeFor, changed: set[Statement], written: set[Array | None]) -> bool:
-    """Return whether a value of an iteration is computed from what the loop does not change, at its top or outside."""
+def _loads_after_stores(loop: RangeFor) -> set[Statement]:
+    """Return the loads that an iteration does after a store to the array, perhaps to their element."""
+    stored, found = set[Array | None](), set[Statement]()
+    for access in walk(loop.body):
+        if isinstance(access, GlobalStore):
+            stored.add(base_array(access.pointer))
+        elif isinstance(access, GlobalLoad) and base_array(access.pointer) in stored:
+            found.add(access)
+    return found
+
+
+def _is_known(value: Statement, loop: RangeFor, changed: set[Statement], late: set[Statement]) -> bool:
+    """Return whether a value of an iteration is computed from what it has not changed yet, at its top or outside."""
     inside, top = set(walk(loop.body)), set(loop.body.statements)
     for part in {value, *computed_from(value)} & inside:
         if isinstance(part, GlobalLoad):
-            array = base_array(part.pointer)
-            if array is None or array in written:
+            if base_array(part.pointer) is None or part in late:
                 return False
         elif isinstance(part, LocalLoad):
             if part.pointer in changed:
@@ -234,33 +254,39 @@ def _stores_are_apart(task: Task, loop: RangeFor, scans: list[Scan]) -> bool:
     """Return whether each iteration stores to elements of its own, and loads none that others store."""
     accesses = [s for s in walk(loop.body) if isinstance(s, (GlobalLoad, GlobalStore))]
     called = {array for s in walk(loop.body) if isinstance(s, Call) for array in s.function.reads}
-    stores = [s for s in accesses if isinstance(s, GlobalStore)]
-    stored = [base_array(store.pointer) for store in stores]
-    if None in stored or len(set(stored)) < len(stored):
+    stores = {base_array(s.pointer): s for s in accesses if isinstance(s, GlobalStore)}
+    if None in stores or len(stores) < sum(isinstance(s, GlobalStore) for s in accesses):
         return False
-    loaded = {base_array(s.pointer) for s in accesses if isinstance(s, GlobalLoad)} | called
-    for array, store in zip(stored, stores, strict=True):
+    arrays = {base_array(s.pointer) for s in accesses} | called
+    for array, store in stores.items():
         assert array is not None
-        others = (loaded | set(stored)) - {array}
-        if array in loaded or not is_dense(array) or any(o is None or task.may_share(array, o) for o in others):
+        others = arrays - {array}
+        if array in called or not is_dense(array) or any(o is None or task.may_share(array, o) for o in others):
             return False
-        if not _has_own_element(loop, store, scans):
+        pointers = [s.pointer for s in accesses if base_array(s.pointer) is array]
+        is_stored_only = len(pointers) == 1
+        if not _have_own_element(loop, pointers) and not (is_stored_only and _grows_to(store, loop, scans)):
             return False
     return True
 
 
-def _has_own_element(loop: RangeFor, store: GlobalStore, scans: list[Scan]) -> bool:
-    """Return whether no two iterations store to one element."""
+def _have_own_element(loop: RangeFor, pointers: list[Statement]) -> bool:
+    """Return whether an iteration has the elements at pointers alone: along one axis it has an index of its own."""
+    reader = Reader({loop, *walk(loop.body)}, {}, scales=True)
+    bases = [pointer for pointer in map(base_pointer, pointers) if isinstance(pointer, GlobalPtr)]
+    for indices in zip(*(pointer.indices for pointer in bases), strict=True):
+        first, *others = map(reader.read, indices)
+        is_own = first is not None and set(first.indices) == {(loop, 0)}
+        if is_own and all(other is not None and other.key == first.key for other in others):  # type: ignore[union-attr]
+            return True
+    return False
+
+
+def _grows_to(store: GlobalStore, loop: RangeFor, scans: list[Scan]) -> bool:
+    """Return whether each iteration with a store has a greater last index than those before it."""
     pointer = base_pointer(store.pointer)
     assert isinstance(pointer, GlobalPtr)
-    inside = {loop, *walk(loop.body)}
-    reader = Reader(inside, {}, scales=True)
-    for index in pointer.indices:
-        found = reader.read(index)
-        if found is not None and found.indices.get((loop, 0), 0) != 0 and len(found.indices) == 1:
-            return True
-    last = pointer.indices[-1:]
-    return any(_grows(scan, index, loop, store) for scan in scans for index in last)
+    return any(_grows(scan, index, loop, store) for scan in scans for index in pointer.indices[-1:])
 
 
 def _grows(scan: Scan, index: Statement, loop: RangeFor, store: GlobalStore) -> bool:
@@ -280,46 +306,50 @@ def _grows(scan: Scan, index: Statement, loop: RangeFor, store: GlobalStore) -> 
 class _Sharing:
     """Gives a serial task a block of threads."""
 
-    def __init__(self, kernel: Kernel, task: Task, found: Scans) -> None:
-        self.kernel, self.task = kernel, task
-        self.row, self.scans, self.first = found.loop, found.scans, found.before
+    def __init__(self, kernel: Kernel, task: Task, found: Found) -> None:
+        self.kernel, self.task, self.found = kernel, task, found
         self.builder = Builder(Block(), task.location)
 
     def run(self, explains: bool) -> None:
         """Replace the body of the task."""
         task, builder, body = self.task, self.builder, self.task.body.statements
-        place = body.index(self.row)
-        before, after = body[:place], body[place + 1 :]
+        last = max(map(body.index, self.found))
+        location = next(iter(self.found)).location
         task.kind, task.block_dim, task.tile = TaskKind.RANGE_FOR, THREADS, (THREADS,)
-        bounds = Builder(task.prologue, self.row.location)
+        bounds = Builder(task.prologue, location)
         zero, count, one = (bounds.const(value) for value in (0, THREADS, 1))
-        task.loop = RangeFor([zero], [count], [one], ["thread"], grid_stride=False, location=self.row.location)
+        task.loop = RangeFor([zero], [count], [one], ["thread"], grid_stride=False, location=location)
         self.thread = builder.add(LoopIndex(task.loop, 0, type=i32))
-        self._alone_where_it_stores(before)
-        builder.location = self.row.location
-        self._add_loop(explains)
-        if after:
+        self._alone_where_it_stores(body[: last + 1], explains)
+        if body[last + 1 :]:
             builder.add(Barrier("block"))
-            add_alone(builder, after, self.thread)
+            add_alone(builder, body[last + 1 :], self.thread)
         task.body = builder.block
 
-    def _alone_where_it_stores(self, statements: list[Statement]) -> None:
+    def _alone_where_it_stores(self, statements: list[Statement], explains: bool) -> None:
         """Let all threads compute what comes first, and one of them store."""
-        builder, has_loaded = self.builder, False
+        builder, has_loaded, has_stored = self.builder, False, False
         for statement in statements:
-            if not _is_guarded(statement):
+            if has_stored:
+                builder.add(Barrier("block"))
+            has_stored = statement in self.found
+            if has_stored:
+                builder.location = statement.location
+                self._add_loop(self.found[statement], explains)
+                has_loaded = False
+            elif not _is_guarded(statement):
                 builder.add(statement)
                 has_loaded |= any(isinstance(s, GlobalLoad) for s in walk(Block([statement])))
-                continue
-            if has_loaded:
+            else:
+                if has_loaded:
+                    builder.add(Barrier("block"))
+                add_alone(builder, [statement], self.thread)
                 builder.add(Barrier("block"))
-            add_alone(builder, [statement], self.thread)
-            builder.add(Barrier("block"))
-            has_loaded = False
+                has_loaded = False
 
-    def _add_loop(self, explains: bool) -> None:
-        """Add the loop over as many iterations at a time as there are threads."""
-        builder, row, name = self.builder, self.row, self.row.names[0]
+    def _add_loop(self, found: Scans, explains: bool) -> None:
+        """Add a loop over as many iterations at a time as there are threads."""
+        builder, row, name = self.builder, found.loop, found.loop.names[0]
         start, end = row.starts[0], row.ends[0]
         chunks = builder.add(RangeFor([start], [end], [builder.const(THREADS)], [f"{name}_first"]))
         if explains:
@@ -333,31 +363,30 @@ class _Sharing:
             index.name = name
             is_own = builder.op("lt", self.thread, left)
             is_own.hint = "is_in_loop"
-            self._replace(index)
-            builder.block.statements += [s for s in row.body if s in self.first]
-            own: dict[Statement, Alloca] = {scan.variable: self._add_scan(scan, is_own) for scan in self.scans}
+            replace_indices(row.body, row, {0: index})
+            builder.block.statements += [s for s in row.body if s in found.before]
+            sums = [self._add_scan(scan, is_own, name) for scan in found.scans]
+            own = dict[Statement, Alloca]()
+            own |= {scan.variable: variable for scan, (variable, _) in zip(found.scans, sums, strict=True)}
             with builder.into(builder.add(If(is_own)).then):
-                builder.block.statements += [s for s in row.body if s not in self.first]
+                builder.block.statements += [s for s in row.body if s not in found.before]
                 for access in walk(builder.block):
                     if isinstance(access, (LocalLoad, LocalStore)):
                         access.pointer = own.get(access.pointer, access.pointer)
+            for scan, (_, total) in zip(found.scans, sums, strict=True):
+                builder.store(scan.variable, builder.op(scan.op, builder.load(scan.variable), total))
 
-    def _replace(self, index: Statement) -> None:
-        """Let the body use the index of the thread."""
+    def _add_scan(self, scan: Scan, is_own: Statement, index: str) -> tuple[Alloca, Statement]:
+        """Add up what the threads before this one add; return this thread's variable, and the sum of all threads.
 
-        def rule(rewriter: Rewriter, value: Statement) -> Statement | None:
-            return index if is_index_of(value, self.row) else None
-
-        Rewriter({LoopIndex: rule}).block(self.row.body)
-
-    def _add_scan(self, scan: Scan, is_own: Statement) -> Alloca:
-        """Add up what the threads before this one add; return this thread's variable."""
+        index: the name of the loop's.
+        """
         builder, type = self.builder, scan.variable.type
         assert isinstance(type, Scalar)
         nothing = builder.const(neutral(scan.op, type), type)
         condition = builder.all_of([is_own] if scan.condition is None else [is_own, scan.condition])
         assert condition is not None
-        name = scan.variable.name or scan.variable.hint or self.row.names[0]
+        name = scan.variable.name or scan.variable.hint or index
         shared = new_shared(self.kernel, f"{name}_{'sums' if scan.op == 'add' else 'extremes'}", type, (WARP,))
         term = builder.op("select", condition, scan.term, nothing)
         before = builder.add(Collective(f"exclusive_{scan.op}", [term], type=type))
@@ -387,5 +416,4 @@ class _Sharing:
         start, result = builder.load(scan.variable), builder.add(Alloca(type=type))
         result.hint = f"own_{name}"
         builder.store(result, builder.op(scan.op, builder.op(scan.op, start, of_earlier), before))
-        builder.store(scan.variable, builder.op(scan.op, start, total))
-        return result
+        return result, total
