@@ -426,6 +426,8 @@ def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None
     change(register_plan, "THIN", 1)
     change(row_lanes, "FEW", 1)
     change(block_scans, "FEWEST", 1)
+    change(block_scans, "SHORTEST", 1)
+    change(block_scans, "LONG", 1)
     change(axis_sums, "FEWEST_ROWS", 1)
     change(axis_sums, "SHORTEST", 1)
     change(axis_sums, "FEWEST", 1)
