@@ -359,8 +359,16 @@ def scans(one: Any) -> list[str]:
     ]
     after = f"total[{'0' if form == 'serial' else 'r'}] = s + ti.cast(c, ti.{kind})"
     lines += one.one([after], [after, f"{first} += s"], [f"{at.format('a', one.one(0, n))} = s", after])
+    others = [f"s += {x_k}", f"s = ti.max(s, {x_k})", f"{b_k} += s", f"s -= {a} * ti.{kind}(2)", f"{a} = {a} - {b}"]
+    for place in one.one((), (1,), (len(lines),), (1, len(lines) + 2)):
+        other = one.one(*others[: 2 if kind in INTEGERS else 1], *others[2:])
+        lines[place:place] = [f"for k in range({one.one(0, 1)}, {one.one(n, n, 'm', length)}):", f"    {other}"]
     if form == "serial":
-        return [lines[0], "ti.loop_config(serialize=True)", *lines[1:]]
+        return [
+            part
+            for line in lines
+            for part in (["ti.loop_config(serialize=True)"] if line[:3] == "for" else []) + [line]
+        ]
     lines = one.one(lines, [f"total[r] = {at.format('x', 0)}", *lines])
     return [f"for r in range({one.one(rows, 'x.shape[0]' if form == 'rows' else rows)}):", *indented(lines)]
 

@@ -163,6 +163,27 @@ def test_sums_in_place(target: str, n: int, dtype: str) -> None:
     assert cuda(scan, n, *fields).count(NOTE) == 4
 
 
+def test_a_short_loop_before_a_long_one(target: str) -> None:
+    """Thread 0 alone stores what is short, so that no other one knows the sum behind it."""
+    x, out = ti.field(ti.i32, 2000), ti.field(ti.i32, 2000)
+    x.fill(2)
+
+    @ti.kernel
+    def scan():
+        s = 1
+        ti.loop_config(serialize=True)
+        for i in range(100):
+            s += x[i]
+            out[i] = s
+        ti.loop_config(serialize=True)
+        for i in range(100, 2000):
+            s += x[i]
+            out[i] = s
+
+    scan()
+    assert np.array_equal(out.to_numpy(), 3 + 2 * np.arange(2000)) and NOTE not in cuda(scan)
+
+
 def test_what_stays() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
 
@@ -307,6 +328,37 @@ def test_rows_of_one_array_and_few_columns(target: str) -> None:
     before = expected - values.reshape(5, n) + np.arange(5)[:, None]
     assert np.array_equal(flat.to_numpy().reshape(5, n), before) and np.array_equal(column.to_numpy().T, expected)
     assert iterations(scan) == ["1,024", "1,024"]
+
+
+@pytest.mark.parametrize(("rows", "n"), [(3, 256), (64, 300), (5000, 128)])
+def test_rows_with_other_loops(target: str, rows: int, n: int) -> None:
+    """Sums before it, and elements that are changed behind it: each thread has some."""
+    count, table, least = ti.field(ti.i32, (rows, n)), ti.field(ti.i32, (rows, n)), ti.field(ti.i32, rows)
+    values = (np.arange(rows * n).reshape(rows, n) * 13 % 31).astype(np.int32)
+    count.from_numpy(values)
+
+    @ti.kernel
+    def tables(clip: ti.i32):
+        for p in range(rows):
+            low, extra = count[p, 0], 5
+            for k in range(n):
+                extra += ti.max(count[p, k] - clip, 0)
+                low = ti.min(low, count[p, k])
+            s = 0
+            for k in range(n):
+                s += ti.min(count[p, k], clip)
+                table[p, k] = s
+            for k in range(1, n):
+                table[p, k] = table[p, k] * 2 + extra - count[p, 0]
+            least[p] = low + table[p, n - 1]
+
+    tables(20)
+    expected = np.cumsum(np.minimum(values, 20), 1)
+    extra = 5 + np.maximum(values - 20, 0).sum(1)[:, None]
+    expected[:, 1:] = expected[:, 1:] * 2 + extra - values[:, :1]
+    assert np.array_equal(table.to_numpy(), expected)
+    assert np.array_equal(least.to_numpy(), values.min(1) + expected[:, -1])
+    assert cuda(tables, 20).count("th iteration (block_scans)") == 2
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ at a sum that grows with each store. At its index it may load them, too, as in `
 `carried_elements` has made a variable, or `t = c[i]; c[i] = s; s += t`. Thread 0 alone runs what is between such loops
 and behind them, if that stores.
 
+A loop whose iterations do not depend on each other, before or behind it, has every 1,024th in a thread.
+
 In a parallel loop over rows, each row gets a block: of as many threads as keep a GPU busy with all rows, and no more
 than a row has elements. A thread with a row of its own waits for each load, and those of a warp read 32 lines of a
 cache. Columns, which neighbouring threads read together, stay with a thread each unless they are few. If ndarrays may
@@ -31,6 +33,7 @@ from ...ir.builder import Builder
 from ...ir.nodes import Block, Remark, Statement, walk
 from ...ir.statements import (
     Alloca,
+    Array,
     Const,
     GlobalLoad,
     GlobalPtr,
@@ -53,9 +56,10 @@ from ..analysis.queries import given_end, is_given, trip_count
 from ..context import PassContext
 from ..tasks.parts.copies import put_in_place, say_when, split
 from ..tiles.parts.tiled_loops import add_axis, new_shared, replace_indices
-from .parts.accumulators import accumulators
+from .parts.accumulators import start_with_zeros
 from .parts.first_lane import add_alone
 from .parts.scans import THREADS, Found, Scan, Scans, scans_of, stores_elements
+from .parts.strided_rows import stride
 
 FEWEST = 256
 """The fewest iterations of a loop that is worth a block."""
@@ -94,9 +98,9 @@ def _share_serial(kernel: Kernel, task: Task, capabilities: Capabilities, option
     """Give a serial task a block of threads, if it has such a loop."""
     if task.kind is not TaskKind.SERIAL or task.choices:
         return False
-    found = {loop: scans for loop, scans in scans_of(task, options.fast_math).items() if not scans.apart}
-    found = {loop: scans for loop, scans in found.items() if (trip_count(scans.loop) or FEWEST) >= FEWEST}
-    if not found or _bytes(found) > capabilities.max_shared_bytes:
+    found = scans_of(task, options.fast_math, _is_long)
+    is_worth = any(scans.scans or scans.joined for scans in found.values())
+    if not is_worth or _bytes(found) > capabilities.max_shared_bytes:
         return False
     first = next(iter(found.values())).loop
     builder = Builder(task.prologue, first.location)
@@ -107,8 +111,15 @@ def _share_serial(kernel: Kernel, task: Task, capabilities: Capabilities, option
     return True
 
 
+def _is_long(scans: Scans) -> bool:
+    count = trip_count(scans.loop)
+    return not scans.apart and (count is None or count >= FEWEST)
+
+
 def _bytes(found: Found) -> int:
-    variables = [scan.variable for scans in found.values() for scan in scans.scans]
+    variables: list[Alloca] = []
+    for scans in found.values():
+        variables += [*(scan.variable for scan in scans.scans), *(scans.joined or ())]
     return WARP * sum(variable.type.size_bytes for variable in variables if variable.type is not None)
 
 
@@ -120,10 +131,11 @@ def _share_rows(kernel: Kernel, task: Task, capabilities: Capabilities, options:
     loop = task.loop
     if loop is None or options.block_dim != CompileOptions().block_dim or not _is_usual(task, loop):
         return False
-    found = scans_of(task, options.fast_math)
-    if not found or _bytes(found) > capabilities.max_shared_bytes or not _are_rows(task, loop, found, options):
+    found = scans_of(task, options.fast_math, lambda scans: True)
+    own = [scans for scans in found.values() if scans.scans]
+    if not own or _bytes(found) > capabilities.max_shared_bytes or not _are_rows(task, loop, found):
         return False
-    rows, length = trip_count(loop), max((trip_count(s.loop) or SOME_ELEMENTS for s in found.values()), default=0)
+    rows, length = trip_count(loop), max(trip_count(scans.loop) or SOME_ELEMENTS for scans in own)
     threads = FEWEST_THREADS
     while threads < min(length, THREADS) and threads * (rows or SOME_ROWS) < ALL_THREADS:
         threads *= 2
@@ -148,7 +160,7 @@ def _is_usual(task: Task, loop: RangeFor) -> bool:
     return is_plain and all(map(is_given, (*loop.starts, *loop.ends))) and all(isinstance(s, Const) for s in loop.steps)
 
 
-def _are_rows(task: Task, loop: RangeFor, found: Found, options: CompileOptions) -> bool:
+def _are_rows(task: Task, loop: RangeFor, found: Found) -> bool:
     """Return whether iterations of a parallel loop have nothing long to do but such loops, which are over rows."""
     if any(repeats(s) for first in task.body if first not in found for s in walk(Block([first]))):
         return False
@@ -156,8 +168,8 @@ def _are_rows(task: Task, loop: RangeFor, found: Found, options: CompileOptions)
     for scans in found.values():
         row = scans.loop
         pointers = [base_pointer(s.pointer) for s in walk(row.body) if isinstance(s, (GlobalLoad, GlobalStore))]
-        if not stores_elements(row) or accumulators(row, options.fast_math) is not None:
-            return False  # `shared_rows` shares sums
+        if scans.scans and not stores_elements(row):
+            return False
         is_long = few and (trip_count(row) or 0) >= LONG
         if not is_long and any(isinstance(p, GlobalPtr) and _is_in_column(p, row, loop) for p in pointers):
             return False
@@ -177,9 +189,9 @@ def _conditions(loop: RangeFor, found: Found, threads: int) -> list[Condition] |
     rows, most = trip_count(loop), MAX_ITERATIONS // threads
     for scans in found.values():
         length, start, end = trip_count(scans.loop), scans.loop.starts[0], given_end(scans.loop)
-        if length is not None and length < SHORTEST:
+        if length is not None and length < SHORTEST and scans.scans:
             return None
-        if length is not None or (rows or MANY_ROWS) < MANY_ROWS:
+        if length is not None or not scans.scans or (rows or MANY_ROWS) < MANY_ROWS:
             continue
         if end is not None and isinstance(start, Const):
             conditions += [AtLeast((end,), int(start.value) + SHORTEST), AtMost((end,), MAX_ITERATIONS - THREADS)]
@@ -224,9 +236,15 @@ class _Sharing:
                 builder.add(Barrier("block"))
             has_stored = statement in self.found
             if has_stored:
-                builder.location = statement.location
-                self._add_loop(self.found[statement], explains)
-                has_loaded = False
+                builder.location, found = statement.location, self.found[statement]
+                if found.joined is None:
+                    self._add_loop(found, explains)
+                else:
+                    has_stored = stores_elements(statement)
+                    if has_stored and has_loaded:
+                        builder.add(Barrier("block"))
+                    self._add_sums(found.loop, found.joined, explains)
+                has_loaded = found.joined == {}
             elif not stores_elements(statement):
                 builder.add(statement)
                 has_loaded |= any(isinstance(s, GlobalLoad) for s in walk(Block([statement])))
@@ -236,6 +254,55 @@ class _Sharing:
                 add_alone(builder, [statement], self.thread)
                 builder.add(Barrier("block"))
                 has_loaded = False
+
+    def _add_sums(self, row: RangeFor, joined: dict[Alloca, str], explains: bool) -> None:
+        """Add a loop whose iterations do not depend on each other, and what joins what the threads have added up."""
+        builder, warps = self.builder, self.threads // WARP
+        start_with_zeros(builder, list(builder.block), joined, self.thread)
+        if explains:
+            note = f"each thread has every {self.threads:,}th iteration (block_scans)"
+            row.remarks = (Remark(note, "above", row.location), *row.remarks)
+        stride(builder, row, self.thread, self.threads)
+        if not joined:
+            return
+        warp, is_last = self._warp()
+        sums = []
+        for variable, op in joined.items():
+            shared = self._new_shared(variable, op, row.names[0])
+            own = builder.add(Collective(f"inclusive_{op}", [builder.load(variable)], type=variable.type))
+            own.hint = "of_warp"
+            sums.append((variable, op, shared, own))
+        with builder.into(builder.add(If(is_last)).then):
+            for _, _, shared, own in sums:
+                builder.store(builder.add(GlobalPtr(shared, [warp], type=own.type)), own)
+        builder.add(Barrier("block"))
+        for variable, op, shared, _ in sums:
+            of_warps = self._of_warps(shared, op)
+            total = Collective("shuffle", [of_warps, builder.const(warps - 1)], type=variable.type)
+            builder.store(variable, builder.add(total))
+
+    def _warp(self) -> tuple[Statement, Statement]:
+        """Return the number of the thread's warp, and whether it is the last thread of it."""
+        builder = self.builder
+        warp, lane = (builder.op(op, self.thread, builder.const(WARP)) for op in ("floordiv", "mod"))
+        is_last = builder.op("eq", lane, builder.const(WARP - 1))
+        warp.hint, is_last.hint = "warp", "is_last"
+        return warp, is_last
+
+    def _new_shared(self, variable: Alloca, op: str, index: str) -> Array:
+        """Add an array for what the threads of each warp have together."""
+        name = f"{variable.name or variable.hint or index}_{'sums' if op == 'add' else 'extremes'}"
+        return new_shared(self.kernel, name, variable.type, (self.threads // WARP,))
+
+    def _of_warps(self, shared: Array, op: str) -> Statement:
+        """Return what the warps up to the number of the thread in its warp have together."""
+        builder, type = self.builder, shared.element
+        number = builder.op("mod", self.thread, builder.const(self.threads // WARP))
+        number.hint = "other_warp"
+        of_warp = builder.load(builder.add(GlobalPtr(shared, [number], type=type)))
+        of_warps = builder.add(Collective(f"inclusive_{op}", [of_warp], type=type))
+        of_warps.hint = "of_warps"
+        return of_warps
 
     def _add_loop(self, found: Scans, explains: bool) -> None:
         """Add a loop over as many iterations at a time as there are threads."""
@@ -272,16 +339,13 @@ class _Sharing:
         index: the name of the loop's.
         """
         builder, warps = self.builder, self.threads // WARP
-        warp, lane = (builder.op(op, self.thread, builder.const(WARP)) for op in ("floordiv", "mod"))
-        warp.hint = "warp"
-        is_last = builder.op("eq", lane, builder.const(WARP - 1))
+        warp, is_last = self._warp()
         parts = []
         for scan in scans:
             type = _type_of(scan)
             condition = builder.all_of([is_own] if scan.condition is None else [is_own, scan.condition])
             assert condition is not None
-            name = scan.variable.name or scan.variable.hint or index
-            shared = new_shared(self.kernel, f"{name}_{'sums' if scan.op == 'add' else 'extremes'}", type, (warps,))
+            shared = self._new_shared(scan.variable, scan.op, index)
             term = builder.op("select", condition, scan.term, builder.const(neutral(scan.op, type), type))
             before = builder.add(Collective(f"exclusive_{scan.op}", [term], type=type))
             term.hint, before.hint = "term", "before"
@@ -290,16 +354,14 @@ class _Sharing:
             for scan, shared, term, before in parts:
                 builder.store(builder.add(GlobalPtr(shared, [warp], type=term.type)), builder.op(scan.op, before, term))
         builder.add(Barrier("block"))
-        number = builder.op("mod", self.thread, builder.const(warps))
         previous = builder.op("max", builder.op("sub", warp, builder.const(1)), builder.const(0))
         previous.hint = "previous"
         exchanged = []
         for scan, shared, term, _ in parts:
-            of_warp = builder.load(builder.add(GlobalPtr(shared, [number], type=term.type)))
-            of_warps = builder.add(Collective(f"inclusive_{scan.op}", [of_warp], type=term.type))
+            of_warps = self._of_warps(shared, scan.op)
             earlier = builder.add(Collective("shuffle", [of_warps, previous], type=term.type))
             total = builder.add(Collective("shuffle", [of_warps, builder.const(warps - 1)], type=term.type))
-            of_warps.hint, earlier.hint, total.hint = "of_warps", "earlier", "total"
+            earlier.hint, total.hint = "earlier", "total"
             exchanged.append((earlier, total))
         builder.add(Barrier("block"))
         is_later, found = builder.op("gt", warp, builder.const(0)), list[tuple[Alloca, Statement]]()

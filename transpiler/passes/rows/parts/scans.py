@@ -5,6 +5,8 @@ In: the iterations, or the one, of a task. Out: its loops that a block of thread
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ....ir.functions import Call
 from ....ir.nodes import Block, Effect, Statement, walk
 from ....ir.statements import (
@@ -32,14 +34,8 @@ from ....ir.types import Scalar, i32
 from ....lazy_dataclasses import dataclass
 from ....options import MAX_ITERATIONS
 from ...analysis.linear import Reader
-from ...analysis.queries import (
-    base_array,
-    computed_from,
-    is_dense,
-    is_given,
-    is_index_of,
-    leaves_block,
-)
+from ...analysis.queries import base_array, computed_from, is_dense, is_given, is_index_of, leaves_block
+from .accumulators import accumulators
 
 THREADS = 1024
 """The most threads of a block."""
@@ -63,31 +59,37 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Scans:
-    """A loop and its scans. before: the values that it computes first. apart: ndarrays that must not overlap for it."""
+    """A loop and its scans. before: the values that it computes first. apart: ndarrays that must not overlap for it.
+
+    joined: what it adds up, if its iterations do not depend on those before; else None.
+    """
 
     loop: RangeFor
     scans: list[Scan]
     before: set[Statement]
     apart: list[Apart]
+    joined: dict[Alloca, str] | None
 
 
 Found = dict[Statement, Scans]
 """The loops of a task with scans."""
 
 
-def scans_of(task: Task, fast_math: bool) -> Found:
-    """Return such loops of a task, at the top of its body."""
+def scans_of(task: Task, fast_math: bool, is_worth: Callable[[Scans], bool]) -> Found:
+    """Return such loops of a task, at the top of its body; also those whose iterations do not depend on each other."""
     if any(isinstance(s, RECORDS) for s in walk(task.body)):
         return {}
     found: Found = {}
     for loop in task.body:
         if isinstance(loop, RangeFor) and _is_usual(loop) and _is_alone(task, loop, found):
-            scans = _scans_in(loop, fast_math)
-            apart = _must_be_apart(task, loop, scans) if scans else None
+            joined = accumulators(loop, fast_math)
+            scans = _scans_in(loop, fast_math) if joined is None else []
+            apart = _must_be_apart(task, loop, scans) if scans or joined is not None else None
             if apart is not None:
                 wanted = {value for scan in scans for value in (scan.term, scan.condition) if value is not None}
                 before = wanted.union(*map(computed_from, wanted)) & set(walk(loop.body))
-                found[loop] = Scans(loop, scans, before, apart)
+                possible = Scans(loop, scans, before, apart, joined)
+                found |= {loop: possible} if is_worth(possible) else {}
     return found
 
 
