@@ -361,7 +361,7 @@ def scans(one: Any) -> list[str]:
     lines += one.one([after], [after, f"{first} += s"], [f"{at.format('a', one.one(0, n))} = s", after])
     others = [f"s += {x_k}", f"s = ti.max(s, {x_k})", f"{b_k} += s", f"s -= {a} * ti.{kind}(2)", f"{a} = {a} - {b}"]
     for place in one.one((), (1,), (len(lines),), (1, len(lines) + 2)):
-        other = one.one(*others[: 2 if kind in INTEGERS else 1], *others[2:])
+        other = one.one(*others)
         lines[place:place] = [f"for k in range({one.one(0, 1)}, {one.one(n, n, 'm', length)}):", f"    {other}"]
     if form == "serial":
         return [
