@@ -411,6 +411,7 @@ def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None
     """Let passes take loops that are too short to be worth it. change: of a module, a name and its value."""
     from shadesmith.transpiler.passes.atomics import block_sums
     from shadesmith.transpiler.passes.loops import axis_sums, row_lanes
+    from shadesmith.transpiler.passes.rows import block_scans
     from shadesmith.transpiler.passes.tiles import block_tiles
     from shadesmith.transpiler.passes.tiles.parts import register_plan
     from shadesmith.transpiler.passes.wide.parts import whole_rows, widenable
@@ -424,6 +425,9 @@ def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None
     change(register_plan, "SHORT", 1)
     change(register_plan, "THIN", 1)
     change(row_lanes, "FEW", 1)
+    change(block_scans, "FEWEST", 1)
+    change(block_scans, "SHORTEST", 1)
+    change(block_scans, "LONG", 1)
     change(axis_sums, "FEWEST_ROWS", 1)
     change(axis_sums, "SHORTEST", 1)
     change(axis_sums, "FEWEST", 1)

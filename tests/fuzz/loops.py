@@ -305,7 +305,75 @@ def shared(one: Any) -> list[str]:
     ]
 
 
+def scans(one: Any) -> list[str]:
+    """Sums of the iterations before, also in place, of a kernel, of rows or of columns: `block_scans`."""
+    kind = one.one("i32", "i32", "u32", "f32", "i64", "f64")
+    n = one.one(1, 2, 3, 31, 33, 64, 129, 255, 256, 300, 1023, 1024, 1025, 2050)
+    form, rows, is_field = (
+        one.one("serial", "rows", "rows", "flat", "columns"),
+        one.one(1, 2, 3, 5, 17),
+        one.one(True, None),
+    )
+    shape, at = {
+        "serial": ((n + 1,), "{}[{}]"), "rows": ((rows, n + 1), "{}[r, {}]"),
+        "flat": ((rows * (n + 1),), f"{{}}[r * {n + 1} + {{}}]"), "columns": ((n + 1, rows), "{}[{}, r]"),
+    }[form]  # fmt: skip
+    for name in ("a", "b", "x"):
+        one.array(name, kind, shape, is_field)
+    one.array("place", "i32", shape, True)
+    if {"x", "b"} <= one.arrays.keys() and one.one(0, 0, 1):
+        one.same["x"] = "b"
+    one.array("total", kind, (rows,), True)
+    one.numbers["m"] = one.one(n, n, n - 1, 0, -1)
+    length = {"serial": "x.shape[0] - 1", "rows": "x.shape[1] - 1", "flat": "m", "columns": "x.shape[0] - 1"}[form]
+    k = one.one("k", "k", "k", "k", f"{n} - k")
+    a, b, x, x_k, b_k = (
+        at.format("a", k),
+        at.format("b", k),
+        at.format("x", k),
+        at.format("x", "k"),
+        at.format("b", "k"),
+    )
+    op = one.one("s += {}", "s = {} + s", "s += {}", "s += {}" if kind in ("f32", "f64") else "s = ti.max(s, {})")
+    update = [op.format(one.one(x, x, f"ti.{kind}(2)", f"{b} + {x_k}", a))]
+    if one.one(0, 0, 1):
+        update = [f"if {x_k} {one.one('>', '!=')} ti.{kind}(1):", *indented(update)]
+    behind = at.format("a", f"{k} {'-' if k == 'k' else '+'} 1")
+    body = one.one(
+        [f"{a} = s", *update],
+        [*update, f"{a} = s"],
+        [*update, f"{a} += s", f"{b_k} = s"],
+        [f"t = {a}", f"{a} = s", "s += t"],
+        [f"{a} = {a} + s", f"s = {a}"],
+        [f"{a} += {behind}"],
+        [f"{a} += {behind} + {x_k}", f"{b} += s", *update],
+        [f"{a} = {x}", f"s += {a}", f"{b_k} = s"],
+        [f"if {x} > ti.{kind}(0):", f"    {at.format('place', 'c')} = k", "    c += 1", *update],
+        [f"t = {x}", *update, f"if t {one.one('>', '==')} s:", f"    {a} -= s + ti.cast(c, ti.{kind})", "c += 3"],
+    )  # fmt: skip
+    first = at.format("a", "0")
+    lines = [
+        f"s, c = {one.one(f'ti.{kind}(0)', f'ti.{kind}(3)', first)}, {one.one(0, 0, 2)}",
+        f"for k in range({one.one(1, 1, 2)}, {one.one(n, 'm', n, length)}):",
+        *indented(body),
+    ]
+    after = f"total[{'0' if form == 'serial' else 'r'}] = s + ti.cast(c, ti.{kind})"
+    lines += one.one([after], [after, f"{first} += s"], [f"{at.format('a', one.one(0, n))} = s", after])
+    others = [f"s += {x_k}", f"s = ti.max(s, {x_k})", f"{b_k} += s", f"s -= {a} * ti.{kind}(2)", f"{a} = {a} - {b}"]
+    for place in one.one((), (1,), (len(lines),), (1, len(lines) + 2)):
+        other = one.one(*others)
+        lines[place:place] = [f"for k in range({one.one(0, 1)}, {one.one(n, n, 'm', length)}):", f"    {other}"]
+    if form == "serial":
+        return [
+            part
+            for line in lines
+            for part in (["ti.loop_config(serialize=True)"] if line[:3] == "for" else []) + [line]
+        ]
+    lines = one.one(lines, [f"total[r] = {at.format('x', 0)}", *lines])
+    return [f"for r in range({one.one(rows, 'x.shape[0]' if form == 'rows' else rows)}):", *indented(lines)]
+
+
 FAMILIES = {
     "shared": shared, "counts": counts, "sums": sums, "products": products, "whiles": whiles, "elements": elements,
-    "recurrences": recurrences,
+    "recurrences": recurrences, "scans": scans,
 }  # fmt: skip

@@ -12,8 +12,17 @@ Counting sorts, cell lists, rows of sparse matrices and lists of what is left ov
 of a GPU runs, waiting for each load: Python has no other word for it. Starts of 4,096 cells took an H200 .128 ms.
 
 The body stays as it is, with a variable of its own for the sum. What is added, and the condition under which it is, is
-computed before, from what the loop does not change. Each iteration stores to elements of its own: at its index, or at
-a sum that grows with each store. Thread 0 alone runs what is before and after the loop, if that stores.
+computed before, from what the loop has not changed yet. Each iteration stores to elements of its own: at its index, or
+at a sum that grows with each store. At its index it may load them, too, as in `s[i] += s[i - 1]`, of which
+`carried_elements` has made a variable, or `t = c[i]; c[i] = s; s += t`. Thread 0 alone runs what is between such loops
+and behind them, if that stores.
+
+A loop whose iterations do not depend on each other, before or behind it, has every 1,024th in a thread.
+
+In a parallel loop over rows, each row gets a block: of as many threads as keep a GPU busy with all rows, and no more
+than a row has elements. A thread with a row of its own waits for each load, and those of a warp read 32 lines of a
+cache. Columns, which neighbouring threads read together, stay with a thread each unless they are few. If ndarrays may
+overlap, or only the launch knows how long rows are, it chooses between the two.
 
 Integers are exact. Sums of floats need `fast_math`, since their order changes.
 """
@@ -21,14 +30,10 @@ Integers are exact. Sums of floats need `fast_math`, since their order changes.
 from __future__ import annotations
 
 from ...ir.builder import Builder
-from ...ir.functions import Call
-from ...ir.nodes import Block, Effect, Remark, Statement, walk
+from ...ir.nodes import Block, Remark, Statement, walk
 from ...ir.statements import (
-    RECORDS,
     Alloca,
     Array,
-    AtomicOp,
-    Cast,
     Const,
     GlobalLoad,
     GlobalPtr,
@@ -37,40 +42,40 @@ from ...ir.statements import (
     LocalLoad,
     LocalStore,
     LoopIndex,
-    Operation,
-    Rand,
     RangeFor,
-    Return,
     base_pointer,
-    is_const,
+    repeats,
 )
-from ...ir.tasks import Kernel, Task, TaskKind
+from ...ir.tasks import AtLeast, AtMost, Condition, Kernel, Length, Task, TaskKind
 from ...ir.threads import Barrier, Collective, neutral
 from ...ir.types import Scalar, i32
-from ...lazy_dataclasses import dataclass
-from ...options import MAX_ITERATIONS
+from ...options import MAX_ITERATIONS, Capabilities, CompileOptions
 from ..analysis.linear import Reader
-from ..analysis.queries import (
-    base_array,
-    computed_from,
-    is_dense,
-    is_given,
-    is_index_of,
-    leaves_block,
-    trip_count,
-)
+from ..analysis.loops.synchronizable import may_synchronize
+from ..analysis.queries import given_end, is_given, trip_count
 from ..context import PassContext
-from ..rewrite import Rewriter
-from ..tiles.parts.tiled_loops import new_shared
+from ..tasks.parts.copies import put_in_place, say_when, split
+from ..tiles.parts.tiled_loops import add_axis, new_shared, replace_indices
+from .parts.accumulators import start_with_zeros
 from .parts.first_lane import add_alone
+from .parts.scans import THREADS, Found, Scan, Scans, scans_of, stores_elements
+from .parts.strided_rows import stride
 
 FEWEST = 256
 """The fewest iterations of a loop that is worth a block."""
-WARP, THREADS = 32, 1024
-"""As many warps as a warp has threads: each adds up the sums of those before it."""
-MOST_SCANS = 4
+SHORTEST = 128
+"""The fewest iterations of a loop over a row that are; each of the fewest threads has two."""
+FEWEST_THREADS = 64
+ALL_THREADS = 1 << 18
+"""About as many as a GPU runs at a time: 132 multiprocessors of an H200 have 2,048 each."""
+FEW_COLUMNS, LONG = 64, 1024
+"""The most columns that get blocks, whose threads read a line of the cache each, and the fewest iterations there."""
+MANY_ROWS = ALL_THREADS // FEWEST_THREADS
+"""More rows than that should not be short: a block has little to do for one."""
+SOME_ROWS, SOME_ELEMENTS = 1024, 1024
+"""The numbers of rows and of their elements, for the choice of a block, where only the launch knows them."""
+WARP = 32
 FEATURES = {"arithmetic", "shuffle"}
-OPS = ("add", "min", "max")
 
 
 def block_scans(kernel: Kernel, context: PassContext) -> bool:
@@ -83,247 +88,229 @@ def block_scans(kernel: Kernel, context: PassContext) -> bool:
     if capabilities.max_block_dim < THREADS:
         return False
     changed = False
-    for task in kernel.tasks:
-        found = _scans_of(task, options.fast_math)
-        if found and _bytes(found.scans) <= capabilities.max_shared_bytes:
-            _Sharing(kernel, task, found).run(options.why_comments)
-            changed = True
+    for task in list(kernel.tasks):
+        share = _share_rows if task.loop is not None else _share_serial
+        changed |= share(kernel, task, capabilities, options)
     return changed
 
 
-# --- which loops ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """A variable that each iteration changes. store: where. term: by what. condition: whether it does; None: always.
-
-    op: of `variable = variable op term`.
-    """
-
-    variable: Alloca
-    store: LocalStore
-    op: str
-    term: Statement
-    condition: Statement | None
-
-
-@dataclass(frozen=True, slots=True)
-class Scans:
-    """A loop of a serial task, and its scans. before: the values that it computes first."""
-
-    loop: RangeFor
-    scans: list[Scan]
-    before: set[Statement]
-
-
-def _bytes(scans: list[Scan]) -> int:
-    return WARP * sum(scan.variable.type.size_bytes for scan in scans if scan.variable.type is not None)
-
-
-def _scans_of(task: Task, fast_math: bool) -> Scans | None:
-    """Return the first such loop of a serial task, None if there is none."""
-    if task.kind is not TaskKind.SERIAL or task.choices or any(isinstance(s, RECORDS) for s in walk(task.body)):
-        return None
-    for loop in task.body:
-        if isinstance(loop, RangeFor) and _is_usual(loop) and _is_alone(task, loop):
-            scans = _scans_in(task, loop, fast_math)
-            if scans and _stores_are_apart(task, loop, scans):
-                wanted = {value for scan in scans for value in (scan.term, scan.condition) if value is not None}
-                before = wanted.union(*map(computed_from, wanted)) & set(walk(loop.body))
-                return Scans(loop, scans, before)
-    return None
-
-
-def _is_usual(loop: RangeFor) -> bool:
-    """Return whether a loop counts up by one, and all threads know its bounds."""
-    count, end = trip_count(loop), loop.ends[0]
-    if len(loop.starts) != 1 or not is_const(loop.steps[0], 1) or loop.unroll or loop.starts[0].type != i32:
+def _share_serial(kernel: Kernel, task: Task, capabilities: Capabilities, options: CompileOptions) -> bool:
+    """Give a serial task a block of threads, if it has such a loop."""
+    if task.kind is not TaskKind.SERIAL or task.choices:
         return False
-    is_near = isinstance(end, Const) and int(end.value) > MAX_ITERATIONS - THREADS  # the next index would wrap
-    return is_given(loop.starts[0]) and is_given(end) and not is_near and (count is None or count >= FEWEST)
-
-
-def _is_alone(task: Task, loop: RangeFor) -> bool:
-    """Return whether threads may run the rest of the task as one: what stores there computes nothing for the loop."""
-    place = task.body.statements.index(loop)
-    inside = list(walk(loop.body))
-    excluded = (Rand, AtomicOp, Return)
-    if any(leaves_block(s) or isinstance(s, excluded) or _has_effects(s) for s in inside):
+    found = scans_of(task, options.fast_math, _is_long)
+    is_worth = any(scans.scans or scans.joined for scans in found.values())
+    if not is_worth or _bytes(found) > capabilities.max_shared_bytes:
         return False
-    first = task.body.statements[:place]
-    return not any(isinstance(s, excluded) or _has_effects(s) for s in walk(Block(first))) and not any(
-        _is_guarded(s) and any(isinstance(inner, LocalStore) for inner in walk(Block([s]))) for s in first
-    )
+    first = next(iter(found.values())).loop
+    builder = Builder(task.prologue, first.location)
+    zero, count, one = (builder.const(value) for value in (0, THREADS, 1))
+    task.loop = RangeFor([zero], [count], [one], ["thread"], grid_stride=False, location=first.location)
+    task.kind = TaskKind.RANGE_FOR
+    _Sharing(kernel, task, found, THREADS).run(options.why_comments)
+    return True
 
 
-def _has_effects(statement: Statement) -> bool:
-    """Return whether a statement calls a function that writes, or is a point that memory is seen from."""
-    return bool(statement.EFFECT & Effect.FENCE) or (
-        isinstance(statement, Call) and bool(statement.EFFECT & Effect.WRITE)
-    )
+def _is_long(scans: Scans) -> bool:
+    count = trip_count(scans.loop)
+    return not scans.apart and (count is None or count >= FEWEST)
 
 
-def _is_guarded(statement: Statement) -> bool:
-    """Return whether one thread alone runs a statement outside the loop."""
-    return any(isinstance(inner, GlobalStore) for inner in walk(Block([statement])))
+def _bytes(found: Found) -> int:
+    variables: list[Alloca] = []
+    for scans in found.values():
+        variables += [*(scan.variable for scan in scans.scans), *(scans.joined or ())]
+    return WARP * sum(variable.type.size_bytes for variable in variables if variable.type is not None)
 
 
-def _scans_in(task: Task, loop: RangeFor, fast_math: bool) -> list[Scan]:
-    """Return the scans of a loop; [] if it changes other variables of the task, or there are none."""
-    own = {s for s in walk(loop.body) if isinstance(s, Alloca)}
-    stores = [s for s in walk(loop.body) if isinstance(s, LocalStore) and s.pointer not in own]
-    variables = {store.pointer for store in stores}
-    if not 0 < len(stores) == len(variables) <= MOST_SCANS or not all(isinstance(v, Alloca) for v in variables):
-        return []
-    changed = own | variables
-    written = {base_array(s.pointer) for s in walk(loop.body) if isinstance(s, GlobalStore)}
-    scans = [_scan(loop, store, fast_math) for store in stores]
-    for scan in scans:
-        values = [] if scan is None else [v for v in (scan.term, scan.condition) if v is not None]
-        if scan is None or not all(_is_known(value, loop, changed, written) for value in values):
-            return []
-    return [scan for scan in scans if scan is not None]
+# --- rows -------------------------------------------------------------------------------------------------------------
 
 
-def _scan(loop: RangeFor, store: LocalStore, fast_math: bool) -> Scan | None:
-    """Return the scan whose variable a statement stores, None if it is none."""
-    variable, value, type = store.pointer, store.value, store.pointer.type
-    if not isinstance(variable, Alloca) or not isinstance(type, Scalar) or type.bits < 32:
-        return None
-    if (
-        not isinstance(value, Operation)
-        or value.op not in OPS
-        or (type.is_float and (value.op != "add" or not fast_math))
-    ):
-        return None
-    olds = [o for o in value.operands if isinstance(o, LocalLoad) and o.pointer is variable]
-    terms = [o for o in value.operands if not (isinstance(o, LocalLoad) and o.pointer is variable)]
-    if len(olds) != 1 or len(terms) != 1:
-        return None
-    if store in loop.body.statements:
-        return Scan(variable, store, value.op, terms[0], None)
-    for branch in loop.body:
-        if isinstance(branch, If) and store in branch.then.statements:
-            return Scan(variable, store, value.op, terms[0], branch.condition)
-    return None
+def _share_rows(kernel: Kernel, task: Task, capabilities: Capabilities, options: CompileOptions) -> bool:
+    """Give each iteration of a parallel loop a block of threads, if it has such a loop, where that is worth it."""
+    loop = task.loop
+    if loop is None or options.block_dim != CompileOptions().block_dim or not _is_usual(task, loop):
+        return False
+    found = scans_of(task, options.fast_math, lambda scans: True)
+    own = [scans for scans in found.values() if scans.scans]
+    if not own or _bytes(found) > capabilities.max_shared_bytes or not _are_rows(task, loop, found):
+        return False
+    rows, length = trip_count(loop), max(trip_count(scans.loop) or SOME_ELEMENTS for scans in own)
+    threads = FEWEST_THREADS
+    while threads < min(length, THREADS) and threads * (rows or SOME_ROWS) < ALL_THREADS:
+        threads *= 2
+    conditions = _conditions(loop, found, threads)
+    if conditions is None:
+        return False
+    if conditions:
+        other = split(task, *conditions)
+        say_when(task, other, conditions)
+        put_in_place(kernel, task, [task, other])
+    add_axis(task, {}, threads, "thread")
+    loop.grid_stride = False
+    _Sharing(kernel, task, found, threads).run(options.why_comments)
+    return True
 
 
-def _is_known(value: Statement, loop: RangeFor, changed: set[Statement], written: set[Array | None]) -> bool:
-    """Return whether a value of an iteration is computed from what the loop does not change, at its top or outside."""
-    inside, top = set(walk(loop.body)), set(loop.body.statements)
-    for part in {value, *computed_from(value)} & inside:
-        if isinstance(part, GlobalLoad):
-            array = base_array(part.pointer)
-            if array is None or array in written:
-                return False
-        elif isinstance(part, LocalLoad):
-            if part.pointer in changed:
-                return False
-        elif not isinstance(part, (Const, Cast, Operation, GlobalPtr)) and not is_index_of(part, loop):
+def _is_usual(task: Task, loop: RangeFor) -> bool:
+    """Return whether neither the program nor another pass has chosen what threads do, and iterations are apart."""
+    if task.choices or task.private or task.tile or task.synchronizes or not may_synchronize(task):
+        return False
+    is_plain = loop.block_dim is None and not loop.grid_stride and not loop.order and loop.cells is None
+    return is_plain and all(map(is_given, (*loop.starts, *loop.ends))) and all(isinstance(s, Const) for s in loop.steps)
+
+
+def _are_rows(task: Task, loop: RangeFor, found: Found) -> bool:
+    """Return whether iterations of a parallel loop have nothing long to do but such loops, which are over rows."""
+    if any(repeats(s) for first in task.body if first not in found for s in walk(Block([first]))):
+        return False
+    few = (trip_count(loop) or FEW_COLUMNS + 1) <= FEW_COLUMNS
+    for scans in found.values():
+        row = scans.loop
+        pointers = [base_pointer(s.pointer) for s in walk(row.body) if isinstance(s, (GlobalLoad, GlobalStore))]
+        if scans.scans and not stores_elements(row):
             return False
-        if part not in top and not isinstance(part, Const):
+        is_long = few and (trip_count(row) or 0) >= LONG
+        if not is_long and any(isinstance(p, GlobalPtr) and _is_in_column(p, row, loop) for p in pointers):
             return False
     return True
 
 
-# --- which stores -----------------------------------------------------------------------------------------------------
+def _is_in_column(pointer: GlobalPtr, row: RangeFor, loop: RangeFor) -> bool:
+    """Return whether neighbouring iterations of the parallel loop have neighbours, as of `a[k, i]`."""
+    reader = Reader({loop, row, *walk(row.body)}, {}, scales=True)
+    last = reader.read(pointer.indices[-1]) if pointer.indices else None
+    return last is not None and abs(last.indices.get((loop, len(loop.starts) - 1), 0)) == 1
 
 
-def _stores_are_apart(task: Task, loop: RangeFor, scans: list[Scan]) -> bool:
-    """Return whether each iteration stores to elements of its own, and loads none that others store."""
-    accesses = [s for s in walk(loop.body) if isinstance(s, (GlobalLoad, GlobalStore))]
-    called = {array for s in walk(loop.body) if isinstance(s, Call) for array in s.function.reads}
-    stores = [s for s in accesses if isinstance(s, GlobalStore)]
-    stored = [base_array(store.pointer) for store in stores]
-    if None in stored or len(set(stored)) < len(stored):
-        return False
-    loaded = {base_array(s.pointer) for s in accesses if isinstance(s, GlobalLoad)} | called
-    for array, store in zip(stored, stores, strict=True):
-        assert array is not None
-        others = (loaded | set(stored)) - {array}
-        if array in loaded or not is_dense(array) or any(o is None or task.may_share(array, o) for o in others):
-            return False
-        if not _has_own_element(loop, store, scans):
-            return False
-    return True
-
-
-def _has_own_element(loop: RangeFor, store: GlobalStore, scans: list[Scan]) -> bool:
-    """Return whether no two iterations store to one element."""
-    pointer = base_pointer(store.pointer)
-    assert isinstance(pointer, GlobalPtr)
-    inside = {loop, *walk(loop.body)}
-    reader = Reader(inside, {}, scales=True)
-    for index in pointer.indices:
-        found = reader.read(index)
-        if found is not None and found.indices.get((loop, 0), 0) != 0 and len(found.indices) == 1:
-            return True
-    last = pointer.indices[-1:]
-    return any(_grows(scan, index, loop, store) for scan in scans for index in last)
-
-
-def _grows(scan: Scan, index: Statement, loop: RangeFor, store: GlobalStore) -> bool:
-    """Return whether an index is a sum of integers that each iteration with the store makes greater."""
-    if not isinstance(index, LocalLoad) or index.pointer is not scan.variable or scan.op != "add":
-        return False
-    is_greater = isinstance(scan.term, Const) and scan.variable.type == i32 and int(scan.term.value) > 0
-    return is_greater and any(
-        store in block.statements and scan.store in block.statements and index in block.statements
-        for block in (loop.body, *(s.then for s in loop.body if isinstance(s, If)))
-    )
+def _conditions(loop: RangeFor, found: Found, threads: int) -> list[Condition] | None:
+    """Return the conditions on which a launch starts blocks for rows; None if they are never worth it."""
+    conditions: list[Condition] = []
+    rows, most = trip_count(loop), MAX_ITERATIONS // threads
+    for scans in found.values():
+        length, start, end = trip_count(scans.loop), scans.loop.starts[0], given_end(scans.loop)
+        if length is not None and length < SHORTEST and scans.scans:
+            return None
+        if length is not None or not scans.scans or (rows or MANY_ROWS) < MANY_ROWS:
+            continue
+        if end is not None and isinstance(start, Const):
+            conditions += [AtLeast((end,), int(start.value) + SHORTEST), AtMost((end,), MAX_ITERATIONS - THREADS)]
+        else:
+            most = MANY_ROWS
+    if rows is not None and rows > most:
+        return None
+    if rows is None:
+        conditions.append(AtMost(tuple(map(Length, range(len(loop.starts)))), most))
+    apart = {frozenset((c.first, c.second)): c for scans in found.values() for c in scans.apart}
+    return [*conditions, *apart.values()]
 
 
 # --- the block --------------------------------------------------------------------------------------------------------
 
 
 class _Sharing:
-    """Gives a serial task a block of threads."""
+    """Gives an iteration of a task a block of threads, the last axis of its loop."""
 
-    def __init__(self, kernel: Kernel, task: Task, found: Scans) -> None:
-        self.kernel, self.task = kernel, task
-        self.row, self.scans, self.first = found.loop, found.scans, found.before
+    def __init__(self, kernel: Kernel, task: Task, found: Found, threads: int) -> None:
+        assert task.loop is not None
+        self.kernel, self.task, self.found, self.threads = kernel, task, found, threads
         self.builder = Builder(Block(), task.location)
+        self.thread = self.builder.add(LoopIndex(task.loop, len(task.loop.starts) - 1, type=i32))
 
     def run(self, explains: bool) -> None:
         """Replace the body of the task."""
         task, builder, body = self.task, self.builder, self.task.body.statements
-        place = body.index(self.row)
-        before, after = body[:place], body[place + 1 :]
-        task.kind, task.block_dim, task.tile = TaskKind.RANGE_FOR, THREADS, (THREADS,)
-        bounds = Builder(task.prologue, self.row.location)
-        zero, count, one = (bounds.const(value) for value in (0, THREADS, 1))
-        task.loop = RangeFor([zero], [count], [one], ["thread"], grid_stride=False, location=self.row.location)
-        self.thread = builder.add(LoopIndex(task.loop, 0, type=i32))
-        self._alone_where_it_stores(before)
-        builder.location = self.row.location
-        self._add_loop(explains)
-        if after:
+        last = max(map(body.index, self.found))
+        task.block_dim, task.tile = self.threads, (self.threads,)
+        self._alone_where_it_stores(body[: last + 1], explains)
+        if body[last + 1 :]:
             builder.add(Barrier("block"))
-            add_alone(builder, after, self.thread)
-        task.body = builder.block
+            add_alone(builder, body[last + 1 :], self.thread)
+        body[:] = builder.block.statements
 
-    def _alone_where_it_stores(self, statements: list[Statement]) -> None:
+    def _alone_where_it_stores(self, statements: list[Statement], explains: bool) -> None:
         """Let all threads compute what comes first, and one of them store."""
-        builder, has_loaded = self.builder, False
+        builder, has_loaded, has_stored = self.builder, False, False
         for statement in statements:
-            if not _is_guarded(statement):
+            if has_stored:
+                builder.add(Barrier("block"))
+            has_stored = statement in self.found
+            if has_stored:
+                builder.location, found = statement.location, self.found[statement]
+                if found.joined is None:
+                    self._add_loop(found, explains)
+                else:
+                    has_stored = stores_elements(statement)
+                    if has_stored and has_loaded:
+                        builder.add(Barrier("block"))
+                    self._add_sums(found.loop, found.joined, explains)
+                has_loaded = found.joined == {}
+            elif not stores_elements(statement):
                 builder.add(statement)
                 has_loaded |= any(isinstance(s, GlobalLoad) for s in walk(Block([statement])))
-                continue
-            if has_loaded:
+            else:
+                if has_loaded:
+                    builder.add(Barrier("block"))
+                add_alone(builder, [statement], self.thread)
                 builder.add(Barrier("block"))
-            add_alone(builder, [statement], self.thread)
-            builder.add(Barrier("block"))
-            has_loaded = False
+                has_loaded = False
 
-    def _add_loop(self, explains: bool) -> None:
-        """Add the loop over as many iterations at a time as there are threads."""
-        builder, row, name = self.builder, self.row, self.row.names[0]
-        start, end = row.starts[0], row.ends[0]
-        chunks = builder.add(RangeFor([start], [end], [builder.const(THREADS)], [f"{name}_first"]))
+    def _add_sums(self, row: RangeFor, joined: dict[Alloca, str], explains: bool) -> None:
+        """Add a loop whose iterations do not depend on each other, and what joins what the threads have added up."""
+        builder, warps = self.builder, self.threads // WARP
+        start_with_zeros(builder, list(builder.block), joined, self.thread)
         if explains:
-            note = f"{THREADS:,} iterations at a time, with the sums of those before (block_scans)"
+            note = f"each thread has every {self.threads:,}th iteration (block_scans)"
+            row.remarks = (Remark(note, "above", row.location), *row.remarks)
+        stride(builder, row, self.thread, self.threads)
+        if not joined:
+            return
+        warp, is_last = self._warp()
+        sums = []
+        for variable, op in joined.items():
+            shared = self._new_shared(variable, op, row.names[0])
+            own = builder.add(Collective(f"inclusive_{op}", [builder.load(variable)], type=variable.type))
+            own.hint = "of_warp"
+            sums.append((variable, op, shared, own))
+        with builder.into(builder.add(If(is_last)).then):
+            for _, _, shared, own in sums:
+                builder.store(builder.add(GlobalPtr(shared, [warp], type=own.type)), own)
+        builder.add(Barrier("block"))
+        for variable, op, shared, _ in sums:
+            of_warps = self._of_warps(shared, op)
+            total = Collective("shuffle", [of_warps, builder.const(warps - 1)], type=variable.type)
+            builder.store(variable, builder.add(total))
+
+    def _warp(self) -> tuple[Statement, Statement]:
+        """Return the number of the thread's warp, and whether it is the last thread of it."""
+        builder = self.builder
+        warp, lane = (builder.op(op, self.thread, builder.const(WARP)) for op in ("floordiv", "mod"))
+        is_last = builder.op("eq", lane, builder.const(WARP - 1))
+        warp.hint, is_last.hint = "warp", "is_last"
+        return warp, is_last
+
+    def _new_shared(self, variable: Alloca, op: str, index: str) -> Array:
+        """Add an array for what the threads of each warp have together."""
+        name = f"{variable.name or variable.hint or index}_{'sums' if op == 'add' else 'extremes'}"
+        return new_shared(self.kernel, name, variable.type, (self.threads // WARP,))
+
+    def _of_warps(self, shared: Array, op: str) -> Statement:
+        """Return what the warps up to the number of the thread in its warp have together."""
+        builder, type = self.builder, shared.element
+        number = builder.op("mod", self.thread, builder.const(self.threads // WARP))
+        number.hint = "other_warp"
+        of_warp = builder.load(builder.add(GlobalPtr(shared, [number], type=type)))
+        of_warps = builder.add(Collective(f"inclusive_{op}", [of_warp], type=type))
+        of_warps.hint = "of_warps"
+        return of_warps
+
+    def _add_loop(self, found: Scans, explains: bool) -> None:
+        """Add a loop over as many iterations at a time as there are threads."""
+        builder, row, name = self.builder, found.loop, found.loop.names[0]
+        start, end = row.starts[0], row.ends[0]
+        chunks = builder.add(RangeFor([start], [end], [builder.const(self.threads)], [f"{name}_first"]))
+        if explains:
+            note = f"{self.threads:,} iterations at a time, with the sums of those before (block_scans)"
             chunks.remarks = (Remark(note, "above", row.location),)
         with builder.into(chunks.body):
             first = builder.add(LoopIndex(chunks, 0, type=i32))
@@ -333,59 +320,62 @@ class _Sharing:
             index.name = name
             is_own = builder.op("lt", self.thread, left)
             is_own.hint = "is_in_loop"
-            self._replace(index)
-            builder.block.statements += [s for s in row.body if s in self.first]
-            own: dict[Statement, Alloca] = {scan.variable: self._add_scan(scan, is_own) for scan in self.scans}
+            replace_indices(row.body, row, {0: index})
+            builder.block.statements += [s for s in row.body if s in found.before]
+            sums = self._add_scans(found.scans, is_own, name)
+            own = dict[Statement, Alloca]()
+            own |= {scan.variable: variable for scan, (variable, _) in zip(found.scans, sums, strict=True)}
             with builder.into(builder.add(If(is_own)).then):
-                builder.block.statements += [s for s in row.body if s not in self.first]
+                builder.block.statements += [s for s in row.body if s not in found.before]
                 for access in walk(builder.block):
                     if isinstance(access, (LocalLoad, LocalStore)):
                         access.pointer = own.get(access.pointer, access.pointer)
+            for scan, (_, total) in zip(found.scans, sums, strict=True):
+                builder.store(scan.variable, builder.op(scan.op, builder.load(scan.variable), total))
 
-    def _replace(self, index: Statement) -> None:
-        """Let the body use the index of the thread."""
+    def _add_scans(self, scans: list[Scan], is_own: Statement, index: str) -> list[tuple[Alloca, Statement]]:
+        """Add up what the threads before this one add; return this thread's variables, and the sums of all threads.
 
-        def rule(rewriter: Rewriter, value: Statement) -> Statement | None:
-            return index if is_index_of(value, self.row) else None
-
-        Rewriter({LoopIndex: rule}).block(self.row.body)
-
-    def _add_scan(self, scan: Scan, is_own: Statement) -> Alloca:
-        """Add up what the threads before this one add; return this thread's variable."""
-        builder, type = self.builder, scan.variable.type
-        assert isinstance(type, Scalar)
-        nothing = builder.const(neutral(scan.op, type), type)
-        condition = builder.all_of([is_own] if scan.condition is None else [is_own, scan.condition])
-        assert condition is not None
-        name = scan.variable.name or scan.variable.hint or self.row.names[0]
-        shared = new_shared(self.kernel, f"{name}_{'sums' if scan.op == 'add' else 'extremes'}", type, (WARP,))
-        term = builder.op("select", condition, scan.term, nothing)
-        before = builder.add(Collective(f"exclusive_{scan.op}", [term], type=type))
-        warp, lane = (builder.op(op, self.thread, builder.const(WARP)) for op in ("floordiv", "mod"))
-        is_last = builder.op("eq", lane, builder.const(WARP - 1))
+        index: the name of the loop's.
+        """
+        builder, warps = self.builder, self.threads // WARP
+        warp, is_last = self._warp()
+        parts = []
+        for scan in scans:
+            type = _type_of(scan)
+            condition = builder.all_of([is_own] if scan.condition is None else [is_own, scan.condition])
+            assert condition is not None
+            shared = self._new_shared(scan.variable, scan.op, index)
+            term = builder.op("select", condition, scan.term, builder.const(neutral(scan.op, type), type))
+            before = builder.add(Collective(f"exclusive_{scan.op}", [term], type=type))
+            term.hint, before.hint = "term", "before"
+            parts.append((scan, shared, term, before))
         with builder.into(builder.add(If(is_last)).then):
-            place = builder.add(GlobalPtr(shared, [warp], type=type))
-            builder.store(place, builder.op(scan.op, before, term))
+            for scan, shared, term, before in parts:
+                builder.store(builder.add(GlobalPtr(shared, [warp], type=term.type)), builder.op(scan.op, before, term))
         builder.add(Barrier("block"))
-        of_warp = builder.load(builder.add(GlobalPtr(shared, [lane], type=type)))
-        of_warps = builder.add(Collective(f"inclusive_{scan.op}", [of_warp], type=type))
         previous = builder.op("max", builder.op("sub", warp, builder.const(1)), builder.const(0))
-        earlier = builder.add(Collective("shuffle", [of_warps, previous], type=type))
-        total = builder.add(Collective("shuffle", [of_warps, builder.const(WARP - 1)], type=type))
+        previous.hint = "previous"
+        exchanged = []
+        for scan, shared, term, _ in parts:
+            of_warps = self._of_warps(shared, scan.op)
+            earlier = builder.add(Collective("shuffle", [of_warps, previous], type=term.type))
+            total = builder.add(Collective("shuffle", [of_warps, builder.const(warps - 1)], type=term.type))
+            earlier.hint, total.hint = "earlier", "total"
+            exchanged.append((earlier, total))
         builder.add(Barrier("block"))
-        for value, hint in (
-            (term, "term"),
-            (warp, "warp"),
-            (before, "before"),
-            (of_warps, "of_warps"),
-            (earlier, "earlier"),
-            (total, "total"),
-        ):
-            value.hint = hint
-        is_later = builder.op("gt", warp, builder.const(0))
-        of_earlier = builder.op("select", is_later, earlier, nothing)
-        start, result = builder.load(scan.variable), builder.add(Alloca(type=type))
-        result.hint = f"own_{name}"
-        builder.store(result, builder.op(scan.op, builder.op(scan.op, start, of_earlier), before))
-        builder.store(scan.variable, builder.op(scan.op, start, total))
-        return result
+        is_later, found = builder.op("gt", warp, builder.const(0)), list[tuple[Alloca, Statement]]()
+        is_later.hint = "is_later"
+        for (scan, _, _, before), (earlier, total) in zip(parts, exchanged, strict=True):
+            type = _type_of(scan)
+            of_earlier = builder.op("select", is_later, earlier, builder.const(neutral(scan.op, type), type))
+            start, own = builder.load(scan.variable), builder.add(Alloca(type=type))
+            own.hint = f"own_{scan.variable.name or scan.variable.hint or index}"
+            builder.store(own, builder.op(scan.op, builder.op(scan.op, start, of_earlier), before))
+            found.append((own, total))
+        return found
+
+
+def _type_of(scan: Scan) -> Scalar:
+    assert isinstance(scan.variable.type, Scalar)
+    return scan.variable.type
