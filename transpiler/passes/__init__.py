@@ -286,7 +286,7 @@ ADDED: dict[Pass, frozenset[object]] = {
     ),
     lower: frozenset(),
     struct_for: frozenset({RangeFor, Const, ArrayShape}),
-    ranges: frozenset({Const, Operation, "plain_div", "plain_mod", "near_mod", "sar", "bit_and"}),
+    ranges: frozenset({Const, Operation, "plain_div", "plain_mod", "near_mod", "close_mod", "sar", "bit_and"}),
 }
 """The kinds of statements that a pass may add. Other passes may add any, and so may one that sets `kinds` to None."""
 
