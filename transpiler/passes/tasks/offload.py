@@ -154,10 +154,9 @@ class _Offload:
         loads = [s for s in self.kernel.body.statements if isinstance(s, GlobalLoad)]
         if not 0 < len(loads) <= MOST_LOADS or self.context.may_have(self.kernel, TREE_STATEMENTS):
             return set()
+        arrays = {load: underlying_object(load.pointer) for load in loads}
         written = memory_of(self.kernel.body).writes
-        return {
-            s for s in loads if isinstance(array := underlying_object(s.pointer), Array) and _is_constant(array, written)
-        }
+        return {s for s, array in arrays.items() if isinstance(array, Array) and _is_constant(array, written)}
 
     def find_temporaries(self) -> None:
         """Find the variables and values that one task defines and another uses, also through copied values."""
