@@ -45,6 +45,7 @@ from .arithmetic.constant_factors import constant_factors
 from .arithmetic.inverse_roots import inverse_roots
 from .arithmetic.lean_products import lean_products
 from .arithmetic.literal_products import literal_products
+from .arithmetic.loop_divisors import loop_divisors
 from .arithmetic.normal_numbers import normal_numbers
 from .arithmetic.ranges import ranges
 from .arithmetic.reciprocals import reciprocals
@@ -256,6 +257,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     lean_products: ("matmul",),
     literal_products: ("matmul",),
     reciprocals: ("div",),
+    loop_divisors: ("div",),
     constant_divisors: ("div",),
     root_squares: ("mul",),
     normal_numbers: ("rsqrt", "sqrt", "div", "norm"),
@@ -369,6 +371,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         lean_products,  # before the cleanups, which take elements from a matrix of literals
         inverse_roots,  # before `reciprocals`, for which it leaves other divisors
         reciprocals,  # after `legalize`, which takes vectors apart
+        loop_divisors,  # after `reciprocals`, likewise; before the last cleanup, which merges equal reciprocals
         constant_factors,  # before the last cleanup, which multiplies the constants
         operand_order,  # before the last cleanup, which merges equal operations
         ranges,  # after all passes that ask what an operation is: they know Python's divisions
