@@ -70,6 +70,28 @@ def test_what_a_loop_writes_is_loaded_before_it(target: str) -> None:
     assert not is_one_task(scale)
 
 
+def test_what_an_earlier_loop_writes(target: str) -> None:
+    """The second loop loads what the first one has summed, and the third one has other numbers."""
+    x, total = ti.field(ti.f32, 12), ti.field(ti.f32, 2)
+    x.fill(2.0)
+
+    @ti.kernel
+    def scale():
+        for i in x:
+            total[i % 2] += x[i]
+        mean = total[1] / 6.0
+        for i in x:
+            x[i] += mean
+        first = total[0]
+        for i in total:
+            total[i] += first + mean
+
+    scale()
+    np.testing.assert_array_equal(x.to_numpy(), 4.0)
+    np.testing.assert_array_equal(total.to_numpy(), 26.0)
+    assert scale.source(arch=ti.cuda).count("serial") == 1
+
+
 def test_ndarrays_may_be_one(target: str) -> None:
     @ti.kernel
     def scale(x: Row, y: Row):

@@ -7,7 +7,7 @@
 
 Values that every task can compute from constants, arguments and shapes are copied into each task that uses them, so
 that a bound like `n * 2` needs no task, unless they take long (`long_values.py`). Pointers are copied too, and on GPUs,
-where a task of one thread is a launch, loads of what no task of the kernel writes, as for the bounds of rows,
+where a task of one thread is a launch, loads of what no later task of the kernel writes, as for the bounds of rows,
 `range(start[c], start[c + 1])`. Variables and other values that cross tasks are stored in a `Temporary` with their
 Python name.
 """
@@ -147,16 +147,23 @@ class _Offload:
                 self.copied.add(statement)
 
     def find_constant_loads(self) -> set[Statement]:
-        """Return the loads of dense arrays that nothing in the kernel writes, if each thread may repeat them."""
+        """Return the loads of dense arrays that nothing in the kernel writes later, if each thread may repeat them."""
         options = self.context.options
         if not self.context.capabilities.has_shared_memory or options.debug or options.check_out_of_bound:
             return set()
         loads = [s for s in self.kernel.body.statements if isinstance(s, GlobalLoad)]
         if not 0 < len(loads) <= MOST_LOADS or self.context.may_have(self.kernel, TREE_STATEMENTS):
             return set()
-        arrays = {load: underlying_object(load.pointer) for load in loads}
-        written = memory_of(self.kernel.body).writes
-        return {s for s, array in arrays.items() if isinstance(array, Array) and _is_constant(array, written)}
+        found: set[Statement] = set()
+        written: set[MemoryObject] = set()
+        for statement in reversed(self.kernel.body.statements):
+            if isinstance(statement, GlobalLoad):
+                array = underlying_object(statement.pointer)
+                if isinstance(array, Array) and _is_constant(array, written):
+                    found.add(statement)
+            elif statement.EFFECT or statement.BLOCKS:
+                written |= memory_of(Block([statement])).writes
+        return found
 
     def find_temporaries(self) -> None:
         """Find the variables and values that one task defines and another uses, also through copied values."""
