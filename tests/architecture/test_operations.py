@@ -41,7 +41,7 @@ lean_matmul outer_product transpose sum rejoined
 NO_VECTOR_FORM = """
 pow raw_mod atan2 asin acos asinh acosh atanh isnan isinf floordiv:int mod:int raw_div:int shr:i32 sign:int clz
 add_overflows sub_overflows mul_overflows shl_overflows pow_overflows wrapping_add wrapping_sub wrapping_mul wrapping_neg
-near_mod biased_min biased_max lowest_bit shifted shifted_bits normal_reciprocal rounded_half root_square
+near_mod close_mod biased_min biased_max lowest_bit shifted shifted_bits normal_reciprocal rounded_half root_square
 flushed
 """.split()
 """GLSL has no operation on vectors for them: our function computes element by element. A type or kind after a colon

@@ -2,6 +2,7 @@
 
 import pytest
 
+import shadesmith as ti
 from shadesmith.transpiler.backend.languages.common.target import Target
 from shadesmith.transpiler.backend.languages.registry import LANGUAGES
 from shadesmith.transpiler.backend.layout.accessors import (
@@ -82,3 +83,16 @@ def test_offsets_of_zero_leave_an_index_alone() -> None:
     assert less_offset(owner, ["i", "j"]) == ["i", "(j) - 3"]
     assert clamped(owner, ["i", "j"], {}) == ["i", "j"]
     assert row_major(owner, ["i", "(j) - 3"], Target(LANGUAGES["cuda"]), {}, NamedConstants()) == "(i) * 8 + ((j) - 3)"
+
+
+def test_a_copy_of_a_split_field_loads_all_parts_before_it_stores():
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x, y = (ti.Vector.field(9, ti.f32, (40, 30), layout=ti.Layout.SOA) for _ in range(2))
+
+    @ti.kernel
+    def copy():
+        for I in ti.grouped(x):
+            y[I] = x[I]
+
+    source = copy.source(arch=ti.cuda)
+    assert "#define x_8(i, j) __ldg(&args.x->x_8[" in source and "#define y_8(i, j) args.y->y_8[" in source

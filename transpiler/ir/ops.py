@@ -388,6 +388,7 @@ OPS: dict[str, Op] = {
         Op("plain_div", 2, _plain, _raw_div),
         Op("plain_mod", 2, _plain, _raw_mod),
         Op("near_mod", 2, _plain, _mod),
+        Op("close_mod", 2, _plain, _mod),
         Op("wrapping_add", 2, _plain, lambda a, b: a + b, commutative=True),
         Op("wrapping_sub", 2, _plain, lambda a, b: a - b),
         Op("wrapping_mul", 2, _plain, lambda a, b: a * b, commutative=True),
@@ -486,7 +487,8 @@ OPS: dict[str, Op] = {
 """All operations except `cast` and `bit_cast`, whose result type is an argument (`statements.Cast`).
 
 `plain_div` and `plain_mod` are `/` and `%` of the emitted languages, for non-negative integers and positive divisors.
-`near_mod` is `mod` of an i32 from `-b` to `2 * b - 1`, which needs no division (`passes/arithmetic/ranges.py`).
+`near_mod` is `mod` of an i32 from `-b` to `2 * b - 1`, `close_mod` from `-2 * b` to `3 * b - 1`, which need no division
+(`passes/arithmetic/ranges.py`).
 `wrapping_add` and its like are sums that may wrap, where a language leaves signed overflow undefined (pass `wrapping`).
 `biased_min` and `biased_max` are `min` and `max` of integers with inverted sign bits (`passes/drivers/minima.py`).
 `lowest_bit` is `x & 1`, extracted (`passes/drivers/lowest_bits.py`).

@@ -11,6 +11,7 @@ number itself:
 
 from __future__ import annotations
 
+import ast
 import math
 import operator
 from collections.abc import Callable, Iterator
@@ -389,7 +390,8 @@ def python_text(origin: Origin, outer: int = 0) -> str:
     """Return the expression in Python."""
     match origin.op:
         case "named":
-            return origin.note if origin.note else origin.name
+            text = origin.note if origin.note else origin.name
+            return f"({text})" if _precedence(text) < outer else text
         case "literal":
             return origin.notation or repr(origin.value)
         case "opaque":
@@ -409,8 +411,29 @@ def python_text(origin: Origin, outer: int = 0) -> str:
     return f"({text})" if own < outer else text
 
 
+def _precedence(text: str) -> int:
+    """Return the precedence of the last operation of an expression in Python, 0 of what is none (`n as f32`)."""
+    if text.isidentifier():
+        return 5
+    try:
+        match ast.parse(text, mode="eval").body:
+            case ast.BinOp(op=ast.Add() | ast.Sub()):
+                return 1
+            case ast.BinOp(op=ast.Pow()):
+                return 4
+            case ast.BinOp():
+                return 2
+            case ast.UnaryOp():
+                return 3
+            case ast.Name() | ast.Attribute() | ast.Subscript() | ast.Call() | ast.Constant():
+                return 5
+    except (SyntaxError, ValueError):
+        pass
+    return 0
+
+
 def derived_name(origin: Origin) -> str:
-    """Return a name for the result of an expression: `dt_E`, `inv_dx`, `dt_squared`, `sqrt_E`."""
+    """Return a name for the result of an expression: `dt_E`, `inv_dx`, `dt_squared`, `inv_h_scaled`, `sqrt_E`."""
     names = list(dict.fromkeys(named.name for named in origin.named()))
     if len(names) != 1:
         return "_".join(names)[:MAX_NAME].rstrip("_")
@@ -424,7 +447,8 @@ def derived_name(origin: Origin) -> str:
     if origin.op == "mul" and first.op == last.op == NAMED:
         return f"{name}_squared"
     if origin.op in ("mul", "div"):
-        return f"{name}_scaled"
+        is_inverse = origin.op == "div" and not any(first.named()) and not name.startswith("inv_")
+        return f"{'inv_' if is_inverse else ''}{name.removesuffix('_scaled')}_scaled"
     if origin.op in ("add", "sub"):
         return f"{name}_shifted"
     return f"{origin.name or origin.op}_{name}"

@@ -47,6 +47,7 @@ from .arithmetic.flush_subnormals import flush_subnormals
 from .arithmetic.inverse_roots import inverse_roots
 from .arithmetic.lean_products import lean_products
 from .arithmetic.literal_products import literal_products
+from .arithmetic.loop_divisors import loop_divisors
 from .arithmetic.normal_numbers import normal_numbers
 from .arithmetic.ranges import ranges
 from .arithmetic.reciprocals import reciprocals
@@ -262,6 +263,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     lean_products: ("matmul",),
     literal_products: ("matmul",),
     reciprocals: ("div",),
+    loop_divisors: ("div",),
     constant_divisors: ("div",),
     root_squares: ("mul",),
     normal_numbers: ("rsqrt", "sqrt", "div", "norm"),
@@ -293,7 +295,7 @@ ADDED: dict[Pass, frozenset[object]] = {
     ),
     lower: frozenset(),
     struct_for: frozenset({RangeFor, Const, ArrayShape}),
-    ranges: frozenset({Const, Operation, "plain_div", "plain_mod", "near_mod", "sar", "bit_and"}),
+    ranges: frozenset({Const, Operation, "plain_div", "plain_mod", "near_mod", "close_mod", "sar", "bit_and"}),
 }
 """The kinds of statements that a pass may add. Other passes may add any, and so may one that sets `kinds` to None."""
 
@@ -377,6 +379,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         lean_products,  # before the cleanups, which take elements from a matrix of literals
         inverse_roots,  # before `reciprocals`, for which it leaves other divisors
         reciprocals,  # after `legalize`, which takes vectors apart
+        loop_divisors,  # after `reciprocals`, likewise; before the last cleanup, which merges equal reciprocals
         constant_factors,  # before the last cleanup, which multiplies the constants
         operand_order,  # before the last cleanup, which merges equal operations
         ranges,  # after all passes that ask what an operation is: they know Python's divisions

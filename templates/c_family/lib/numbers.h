@@ -41,6 +41,12 @@ FUNCTION int mod_near_i32(int a, int b) {
     return a < 0 ? a + b : a < b ? a : a - b;
 }
 
+// types: i32, i64
+// Python's % for a number from -2 * b to 3 * b - 1, which each step moves nearer by b.
+FUNCTION int mod_close_i32(int a, int b) {
+    return mod_near_i32(mod_near_i32(a, b), b);
+}
+
 // The valid index nearest to `index` on an axis of n elements.
 FUNCTION int clamp_index(int index, int n) {
     return index < 0 ? 0 : index < n ? index : n - 1;

@@ -1,5 +1,5 @@
 // ===== wrapped_0.comp
-// shadesmith 0.1.0, vulkan c8b80ba4, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, vulkan 0752b1d5, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -28,7 +28,7 @@ layout(push_constant, scalar) uniform Args {
 // wrapped.py:8  for i, j in a:
 void task(int i, int j) {
     // wrapped.py:9  a[(i + 1) % a.shape[0], j // 2 % a.shape[1]] += (i - 1) % 8
-    atomicAdd(a(mod_near_i32(i + 1, args.a_n0), (j >> 1) % args.a_n1), (i - 1) & 7);
+    atomicAdd(a(mod_near_i32(i + 1, args.a_n0), j >> 1), (i - 1) & 7);
 }
 
 void main() {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda af3e3159, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, cuda 90f02943, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 
 #define BLOCK 128
 
@@ -43,7 +43,7 @@ struct Args {
 // wrapped.py:8  for i, j in a:
 __device__ inline void task_0(const Args &args, int i, int j) {
     // wrapped.py:9  a[(i + 1) % a.shape[0], j // 2 % a.shape[1]] += (i - 1) % 8
-    atomicAdd(&a(mod_near_i32(i + 1, args.a_n0), (j >> 1) % args.a_n1), (i - 1) & 7);
+    atomicAdd(&a(mod_near_i32(i + 1, args.a_n0), j >> 1), (i - 1) & 7);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) wrapped_0(const Args args) {

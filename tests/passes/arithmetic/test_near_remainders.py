@@ -110,3 +110,59 @@ def test_checks_of_bounds_know_the_result(target: str) -> None:
     x, y = np.arange(6, dtype=np.int32), np.zeros(6, np.int32)
     look(x, y)
     np.testing.assert_array_equal(y, np.roll(x, -1))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 64])
+def test_windows_on_a_ring_whose_length_the_launch_knows(target: str, n: int) -> None:
+    """The extent that is added goes; an array may be shorter than the window reaches."""
+
+    @ti.kernel
+    def look(x: Row, y: Grid):
+        for i in x:
+            for p in range(-2, 3):
+                y[i, 0] = 3 * y[i, 0] + x[(i + p + x.shape[0]) % x.shape[0]]
+                y[i, 1] = 3 * y[i, 1] + x[(x.shape[0] - p + i) % x.shape[0]]
+                y[i, 2] = 3 * y[i, 2] + x[(i - p - 2) % x.shape[0]]
+
+    x, y = np.arange(n, dtype=np.int32), np.zeros((n, 3), np.int32)
+    look(x, y)
+    expected = np.zeros((n, 3), np.int32)
+    for p in range(-2, 3):
+        expected = 3 * expected + np.stack([np.roll(x, -p), np.roll(x, p), np.roll(x, p + 2)], 1)
+    np.testing.assert_array_equal(y, expected)
+    source = look.source(x, y, arch=ti.cuda)
+    assert "mod_close_i32(i + p, args.x_n)" in source and "mod_close_i32(i - p, args.x_n)" in source
+    assert source.count("mod_i32(") == 2  # its declaration, and what may be four lengths away
+
+
+def test_an_extent_that_is_added_and_known(target: str) -> None:
+    n = 24
+    x, y = ti.field(ti.i32, n), ti.field(ti.i32, n)
+
+    @ti.kernel
+    def look():
+        for i in x:
+            for p in range(-9, 10):
+                y[i] = 3 * y[i] + x[(i + p + n) % n] + x[(i + n) % n]
+
+    x.from_numpy(np.arange(n, dtype=np.int32))
+    look()
+    expected = np.zeros(n, np.int32)
+    for p in range(-9, 10):
+        expected = 3 * expected + np.roll(np.arange(n, dtype=np.int32), -p) + np.arange(n, dtype=np.int32)
+    np.testing.assert_array_equal(y.to_numpy(), expected)
+    assert "mod_near_i32(i + p, n)" in look.source(arch=ti.cuda)
+
+
+def test_a_named_power_of_two_is_a_mask(target: str) -> None:
+    n = 64
+    x = ti.field(ti.i32, n)
+
+    @ti.kernel
+    def look(m: ti.i32):
+        for i in x:
+            x[i] = (3 * i - m) % n
+
+    look(100)
+    np.testing.assert_array_equal(x.to_numpy(), (3 * np.arange(n) - 100) % n)
+    assert all("& (n - 1)" in look.source(100, arch=arch) for arch in (ti.cpu, ti.cuda, ti.vulkan))

@@ -1,4 +1,4 @@
-from shadesmith.transpiler.ir.statements import ArrayShape
+from shadesmith.transpiler.ir.statements import ArrayShape, ListInit, ListItem
 from shadesmith.transpiler.ir.types import f32, i32, u32
 from shadesmith.transpiler.passes.cleanup.dead_code import dead_code
 from shadesmith.transpiler.passes.cleanup.fold import fold
@@ -45,3 +45,10 @@ def test_bit_casts_and_casts_out_of_range(sketch):
     bits = sketch.bit_cast(sketch.const(1.0, f32), u32)
     sketch.store(sketch.ptr(sketch.a, 0), bits)
     assert "const 1065353216" in sketch.apply(fold)
+
+
+def test_an_item_of_a_list(sketch):
+    numbers = sketch.add(ListInit([sketch.const(4, i32), sketch.const(5, i32)], type=i32))
+    item = sketch.add(ListItem(numbers, sketch.const(1, i32), type=i32))
+    sketch.store(sketch.ptr(sketch.a, 0), sketch.cast(item, f32))
+    assert "const 5.0" in sketch.apply(fold)

@@ -147,9 +147,10 @@ def mistakes(library: ctypes.CDLL, name: str, scalar: Scalar) -> list[tuple[obje
         operands = [operand[defined] for operand in operands]
     elif name in ("at_most", "at_least"):
         operands = [operand[~np.isnan(operands[1])] for operand in operands]
-    elif name == "near_mod":  # from -b to 2 * b - 1
+    elif name in ("near_mod", "close_mod"):  # from -b to 2 * b - 1, or from -2 * b to 3 * b - 1
         dividend, divisor = (operand.astype(object) for operand in operands)
-        defined = ((divisor > 0) & (dividend >= -divisor) & (dividend < 2 * divisor)).astype(bool)
+        k = 1 if name == "near_mod" else 2
+        defined = ((divisor > 0) & (dividend >= -k * divisor) & (dividend < (k + 1) * divisor)).astype(bool)
         operands = [operand[defined] for operand in operands]
     with np.errstate(all="ignore"):
         wanted = np.array([OPS[name].meaning(*row) for row in zip(*operands, strict=True)], made.type.numpy)

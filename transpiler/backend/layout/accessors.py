@@ -251,7 +251,8 @@ def _element(array: Array, letters: list[str], memory: MemoryExpressions) -> str
     if array.place is not None:
         part = memory_of(array.place)
         cell = CELL if pool_above(array.place) is not None else ""
-        return place_source(memory.trees[part], array.place, expressions[part], indices, target, cell)
+        element = place_source(memory.trees[part], array.place, expressions[part], indices, target, cell)
+        return target.language.read_only_load.format(element) if array in memory.read_only else element
     if memory.cells is not None and array.node is not None and (array.role in COUNTERS or array.role == "cells"):
         return memory.cells.of_pool(array.node, array.role) + (f"[{letters[0]}]" if letters else "")
     key: object = (array.role, array.node) if array.role in CELL_MEMBERS else array

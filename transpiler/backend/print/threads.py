@@ -12,7 +12,7 @@ from math import prod
 
 from ...ir.nodes import Statement
 from ...ir.origins import LITERAL, Origin, literal, operation, settled
-from ...ir.statements import ArgLoad, ArrayShape, Const, Operation, RangeFor, is_const
+from ...ir.statements import ArgLoad, ArrayShape, Const, GlobalLoad, GlobalPtr, Operation, RangeFor, is_const
 from ...ir.tasks import Task
 from ...ir.types import i32
 from ...lazy_dataclasses import dataclass
@@ -172,7 +172,7 @@ def _is_ordered(loop: RangeFor, axis: int) -> bool:
 
 
 def _is_same_number(a: Statement, b: Statement) -> bool:
-    """Return whether two bounds are one number, argument or extent."""
+    """Return whether two bounds are one number, argument, extent or element."""
     match a, b:
         case (Const(value=x), Const(value=y)):
             return bool(x == y)
@@ -182,6 +182,11 @@ def _is_same_number(a: Statement, b: Statement) -> bool:
             return x == y and all(map(_is_same_number, parts, others))
         case (ArrayShape(array=x, axis=m), ArrayShape(array=y, axis=n)):
             return x is y and m == n
+        case (
+            GlobalLoad(pointer=GlobalPtr(array=x, indices=parts)),
+            GlobalLoad(pointer=GlobalPtr(array=y, indices=others)),
+        ):
+            return x is y and all(map(_is_same_number, parts, others))  # nothing in a prologue stores
     return a is b
 
 

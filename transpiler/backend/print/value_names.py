@@ -45,6 +45,7 @@ MAX_LENGTH = 24
 INFIX = {
     "add": "plus", "sub": "minus", "mul": "times", "div": "over", "raw_div": "over", "floordiv": "over",
     "plain_div": "over", "mod": "mod", "raw_mod": "mod", "plain_mod": "mod", "near_mod": "mod",
+    "close_mod": "mod",
     "pow": "to", "lt": "less", "le": "most",
     "gt": "greater", "ge": "least", "eq": "is", "ne": "not", "logical_and": "and", "logical_or": "or",
     "bit_and": "and", "bit_or": "or", "bit_xor": "xor", "min": "min", "max": "max", "at_most": "min", "at_least": "max",
@@ -57,6 +58,7 @@ RESULTS = {
     "outer_product": "product",
     "div": "ratio", "raw_div": "ratio", "floordiv": "quotient", "plain_div": "quotient",
     "mod": "remainder", "raw_mod": "remainder", "plain_mod": "remainder", "near_mod": "remainder",
+    "close_mod": "remainder",
     "pow": "power", "neg": "negative",
     "min": "least", "max": "greatest", "at_most": "least", "at_least": "greatest", "running_min": "least",
     "running_max": "greatest", "select": "chosen",

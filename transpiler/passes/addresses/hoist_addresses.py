@@ -19,6 +19,7 @@ from ..context import PassContext
 
 TOTAL = (
     "add", "sub", "mul", "neg", "wrapping_add", "wrapping_sub", "wrapping_mul", "plain_div", "plain_mod", "near_mod",
+    "close_mod",
 )  # fmt: skip
 """Operations of addresses; a divisor is a constant."""
 ATOMS = (Const, ArrayShape, LoopIndex, ArgLoad)

@@ -214,6 +214,7 @@ RULES: dict[str, Rule] = {
     "plain_div": _quotient(_truncated),
     "plain_mod": _rem,
     "near_mod": _mod,
+    "close_mod": _mod,
     "min": _min,
     "max": _max,
     "bit_and": _bit_and,

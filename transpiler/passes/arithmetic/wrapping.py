@@ -12,12 +12,13 @@ too: a wrapped index is out of bounds, which is undefined anyway.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 
 from ...ir.nodes import Statement, walk
 from ...ir.ops import WRAPPING
 from ...ir.sparse import Length
-from ...ir.statements import Const, Operation
+from ...ir.statements import ArrayShape, Const, Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32
 from ..analysis.intervals import Interval, contains, exact_interval, whole
@@ -36,7 +37,7 @@ def wrapping(kernel: Kernel, context: PassContext) -> bool:
         return False
     if not any(map(_is_candidate, (statement for root in kernel.roots() for statement in walk(root)))):
         return False
-    harmless = steps_of_counters(kernel) | _sums_in_wide_iterations(kernel)
+    harmless = steps_of_counters(kernel) | _sums_in_wide_iterations(kernel) | _neighbours(kernel)
     if not context.capabilities.reports_overflow:
         harmless |= unobserved(kernel)
     if context.options.check_overflow and not any(task.synchronizes for task in kernel.tasks):
@@ -65,6 +66,26 @@ def _sums_in_wide_iterations(kernel: Kernel) -> set[Statement]:
                     if index.axis == len(loop.starts) - 1 and 0 <= number <= task.lanes:
                         found.add(statement)
     return found
+
+
+def _neighbours(kernel: Kernel) -> set[Statement]:
+    """Return the sums of an index below an extent and a small number, of which the remainder is an index again
+    (`ranges`): no array has an axis of 2^31 elements.
+    """
+    found: set[Statement] = set()
+    for statement in (s for root in kernel.roots() for s in walk(root)):
+        match statement:
+            case Operation(op="near_mod" | "close_mod", operands=[value, ArrayShape()]):
+                found.update(_terms_of(value))
+    return found
+
+
+def _terms_of(value: Statement) -> Iterator[Statement]:
+    """Yield a sum and the sums that it consists of."""
+    if isinstance(value, Operation) and value.op in ("add", "sub"):
+        yield value
+        for operand in value.operands:
+            yield from _terms_of(operand)
 
 
 def _checked(kernel: Kernel) -> set[Statement]:

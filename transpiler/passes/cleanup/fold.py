@@ -1,6 +1,7 @@
-"""Constant folding: operations and casts of constants, extents of fields.
+"""Constant folding: operations and casts of constants, items of lists, extents of fields.
 
-    $2 = add 1, 2    ->    3
+    $2 = add 1, 2           ->    3
+    $3 = [4, 5, 6][1]       ->    5
 
 It evaluates the meanings of the op table on NumPy scalars of the operands' types. An integer division by zero is not
 folded, since its result depends on the device.
@@ -17,7 +18,7 @@ from ...ir.nodes import Statement
 from ...ir.ops import OPS
 from ...ir.origins import Origin, extent_of, literal, settled
 from ...ir.origins import operation as origin_of
-from ...ir.statements import ArrayShape, Cast, Const, Operation
+from ...ir.statements import ArrayShape, Cast, Const, ListInit, ListItem, Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32
 from ..context import PassContext
@@ -31,11 +32,11 @@ def fold(kernel: Kernel, context: PassContext) -> bool:
     if not any(_may_fold(block.statements) for block in context.blocks(kernel)):
         return False
     with np.errstate(all="ignore"):
-        return Rewriter({Operation: _operation, Cast: _cast, ArrayShape: _shape}).run(kernel)
+        return Rewriter({Operation: _operation, Cast: _cast, ListItem: _item, ArrayShape: _shape}).run(kernel)
 
 
 def _may_fold(statements: Sequence[Statement]) -> bool:
-    """Return whether one of the statements has only constants as operands, or is an extent."""
+    """Return whether one of the statements has only constants as operands, or is an item or an extent."""
     for statement in statements:
         kind = statement.__class__
         if kind is Operation:
@@ -44,6 +45,9 @@ def _may_fold(statements: Sequence[Statement]) -> bool:
                 return True
         elif kind is Cast:
             if statement.value.__class__ is Const:  # type: ignore[attr-defined]
+                return True
+        elif kind is ListItem:
+            if statement.index.__class__ is Const:  # type: ignore[attr-defined]
                 return True
         elif kind is ArrayShape:
             return True
@@ -105,6 +109,14 @@ def _converted(rewriter: Rewriter, cast: Cast, value: Const, new: Scalar, old: S
     low, high = np.iinfo(new.numpy).min, np.iinfo(new.numpy).max
     # Casts of NaN and of numbers out of range are not folded: devices differ.
     return _constant(rewriter, cast, int(value.value), new) if low <= value.value <= high else None
+
+
+def _item(rewriter: Rewriter, item: Statement) -> Statement | None:
+    assert isinstance(item, ListItem)
+    if not isinstance(item.index, Const) or not isinstance(item.origin, ListInit):
+        return None
+    number = int(item.index.value)
+    return item.origin.items[number] if 0 <= number < len(item.origin.items) else None
 
 
 def _shape(rewriter: Rewriter, shape: Statement) -> Statement | None:

@@ -6,8 +6,10 @@
     return load total
 
 Values that every task can compute from constants, arguments and shapes are copied into each task that uses them, so
-that a bound like `n * 2` needs no task, unless they take long (`long_values.py`). Pointers are copied too. Variables
-and other values that cross tasks are stored in a `Temporary` with their Python name.
+that a bound like `n * 2` needs no task, unless they take long (`long_values.py`). Pointers are copied too, and on GPUs,
+where a task of one thread is a launch, loads of what no later task of the kernel writes, as for the bounds of rows,
+`range(start[c], start[c + 1])`. Variables and other values that cross tasks are stored in a `Temporary` with their
+Python name.
 """
 
 from __future__ import annotations
@@ -17,8 +19,11 @@ from itertools import chain
 
 from ...ir.functions import Call, calls
 from ...ir.nodes import READERS, Block, Effect, Statement, blocks, clone, has_effect, walk_blocks
+from ...ir.snodes import sparse_above
+from ...ir.sparse import TREE_STATEMENTS
 from ...ir.statements import (
     Alloca,
+    Array,
     GlobalLoad,
     GlobalPtr,
     GlobalStore,
@@ -33,7 +38,9 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, Task, TaskKind
 from ...lazy_dataclasses import dataclass
+from ..analysis.aliasing import MemoryObject, underlying_object
 from ..analysis.queries import becomes_task
+from ..analysis.task_order import memory_of, overlap
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from .parts.long_values import LongValues
@@ -54,6 +61,8 @@ Group = list[Statement]
 
 
 POINTERS = frozenset({GlobalPtr, MatrixPtr, StructPtr})
+MOST_LOADS = 8
+"""Loads that each thread repeats, if that saves a task."""
 
 
 @dataclass(slots=True)
@@ -124,17 +133,37 @@ class _Offload:
         """Find the values that each task computes again: uniform ones that do not take long, and pointers."""
         loops = (group[0] for group in self.groups)
         long = LongValues(loop for loop in loops if isinstance(loop, RangeFor) and becomes_task(loop))
+        loads = self.find_constant_loads()
         for statement in self.kernel.body.statements:
             kind = statement.__class__
             if kind in POINTERS or (
                 kind is not Alloca
                 and statement.type is not None
-                and not has_effect(statement, Effect.READ | Effect.WRITE | Effect.CONTROL)
+                and (statement in loads or not has_effect(statement, Effect.READ | Effect.WRITE | Effect.CONTROL))
                 and not _calls(statement)  # each thread would repeat the call, which may take long
                 and self.copied.issuperset(read := self.outer_operands(statement))
                 and not long.is_long(statement, read)
             ):
                 self.copied.add(statement)
+
+    def find_constant_loads(self) -> set[Statement]:
+        """Return the loads of dense arrays that nothing in the kernel writes later, if each thread may repeat them."""
+        options = self.context.options
+        if not self.context.capabilities.has_shared_memory or options.debug or options.check_out_of_bound:
+            return set()
+        loads = [s for s in self.kernel.body.statements if isinstance(s, GlobalLoad)]
+        if not 0 < len(loads) <= MOST_LOADS or self.context.may_have(self.kernel, TREE_STATEMENTS):
+            return set()
+        found: set[Statement] = set()
+        written: set[MemoryObject] = set()
+        for statement in reversed(self.kernel.body.statements):
+            if isinstance(statement, GlobalLoad):
+                array = underlying_object(statement.pointer)
+                if isinstance(array, Array) and _is_constant(array, written):
+                    found.add(statement)
+            elif statement.EFFECT or statement.BLOCKS:
+                written |= memory_of(Block([statement])).writes
+        return found
 
     def find_temporaries(self) -> None:
         """Find the variables and values that one task defines and another uses, also through copied values."""
@@ -251,6 +280,12 @@ class _Offload:
         """Return whether task `index` has to import `value`, which is defined at top level."""
         is_own = self.group_of[value] == index and not becomes_task(self.groups[index][0])
         return not is_own or (isinstance(value, Alloca) and value in self.temporaries)
+
+
+def _is_constant(array: Array, written: Iterable[MemoryObject]) -> bool:
+    """Return whether all tasks read the same in a dense array."""
+    is_dense = array.node is None and (array.place is None or not sparse_above(array.place))
+    return is_dense and not array.is_shared and not array.clamped and not overlap([array], written)
 
 
 def _calls(statement: Statement) -> bool:

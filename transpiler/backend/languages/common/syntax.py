@@ -530,7 +530,7 @@ def _greatest(count: Statement) -> int | None:
             return int(end.value) - 1 if 0 <= int(first.value) < int(end.value) else None
         case Operation(op="bit_and", operands=[_, Const(value=mask)]):
             return int(mask) if int(mask) >= 0 else None
-        case Operation(op="mod" | "plain_mod" | "near_mod", operands=[_, Const(value=divisor)]):
+        case Operation(op="mod" | "plain_mod" | "near_mod" | "close_mod", operands=[_, Const(value=divisor)]):
             return int(divisor) - 1 if int(divisor) > 0 else None
         case Operation(op="add" | "sub" | "mul" as op, operands=[a, b], type=Scalar(bits=bits)):
             left, right = _greatest(a), _greatest(b)

@@ -136,6 +136,7 @@ INTEGERS: dict[str, Syntax] = {
     "plain_div": infix("/"),
     "plain_mod": infix("%"),
     "near_mod": call("mod_near_$t", 2),
+    "close_mod": call("mod_close_$t", 2),
     "pow": call("pow_$t", 2),
     "min": call("min", 2),
     "max": call("max", 2),
@@ -166,6 +167,7 @@ UNSIGNED: dict[str, Syntax] = {
     "floordiv": call("div_$t", 2),
     "mod": call("rem_$t", 2),
     "near_mod": call("rem_$t", 2),
+    "close_mod": call("rem_$t", 2),
     "abs": same(),
     "sign": custom("$T({0} != $0)", PRIMARY, SHIFT),
     "shr": INTEGERS["sar"],
@@ -176,7 +178,8 @@ ONE = {"f16": "float16_t(1)"}
 
 VIA_I32 = frozenset(
     {
-        "floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plain_mod", "near_mod", "pow",
+        "floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plain_mod", "near_mod", "close_mod",
+        "pow",
         "biased_min", "biased_max", "lowest_bit",
     }
 )  # fmt: skip
@@ -186,7 +189,10 @@ NEGATIONS = {"neg": call("negative_$t"), "abs": call("magnitude_$t")}
 """Of signed 8 and 16 bit integers: NVIDIA's driver does not wrap them otherwise, see `negative_i8`."""
 
 
-WIDE = {"plain_div": "raw_div", "plain_mod": "raw_mod", "near_mod": "mod", "biased_min": "min", "biased_max": "max"}
+WIDE = {
+    "plain_div": "raw_div", "plain_mod": "raw_mod", "near_mod": "mod", "close_mod": "mod",
+    "biased_min": "min", "biased_max": "max",
+}  # fmt: skip
 """Operations of 64 bits in place of those that have no syntax of their own; `div_u64` says why."""
 
 

@@ -158,7 +158,7 @@ ZERO = frozenset({
     "floordiv", "floor", "ceil", "round", "sign",
     "lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_not", "rejoined", "isnan", "isinf",
     "bit_and", "bit_or", "bit_xor", "bit_not", "shl", "sar", "shr", "popcnt", "clz",
-    "plain_div", "plain_mod", "near_mod", "wrapping_add", "wrapping_sub", "wrapping_mul", "wrapping_neg",
+    "plain_div", "plain_mod", "near_mod", "close_mod", "wrapping_add", "wrapping_sub", "wrapping_mul", "wrapping_neg",
     "biased_min", "biased_max", "lowest_bit", "wide_shl", "shifted",
     "shifted_bits",
     *(name for name in OPS if name.endswith("_overflows")),

@@ -17,7 +17,7 @@ from ....lazy_dataclasses import dataclass
 from ...analysis.value_ranges import same_value
 
 MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
-REMAINDERS = frozenset({"near_mod", "mod", "plain_mod", "raw_mod"})
+REMAINDERS = frozenset({"near_mod", "close_mod", "mod", "plain_mod", "raw_mod"})
 
 
 @dataclass(slots=True)
