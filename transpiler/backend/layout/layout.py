@@ -20,6 +20,7 @@ from ...ir.statements import (
     ArrayShape,
     GlobalLoad,
     GlobalPtr,
+    GlobalStore,
     Parameter,
 )
 from ...ir.tasks import Kernel
