@@ -57,6 +57,7 @@ from .atomics.private_sums import private_sums
 from .atomics.reduce_atomics import reduce_atomics
 from .atomics.settled_extremes import settled_extremes
 from .atomics.vector_atomics import vector_atomics
+from .atomics.warp_sums import warp_sums
 from .atomics.whole_atomics import whole_atomics
 from .branches.automata import automata
 from .branches.bit_terms import bit_terms
@@ -223,6 +224,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     reduce_atomics: (AtomicOp,),
     private_sums: (AtomicOp,),
     block_sums: (AtomicOp,),
+    warp_sums: (AtomicOp,),
     block_tiles: (RangeFor,),
     register_tiles: (RangeFor,),
     shared_rows: (LocalStore, AtomicOp, GlobalStore),
@@ -356,6 +358,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         overlap_loads,  # after `block_sums`, whose loops overlap already
         blocks_in_order,  # after `overlap_loads`: its threads have several iterations, and stay together
         staged_stores,  # after all passes that change which iterations a block has, whose elements it stores
+        warp_sums,  # after all passes for tasks whose threads do not wait; before `check_threads`, which finds others
         padded_rows,  # after all passes that add shared arrays, and before `check_threads`, which adds up their sizes
         check_threads,  # after cleanup: a branch that is never taken does not make threads diverge
         clamp_indices,  # after `check_threads`, which finds the tasks whose threads synchronize
