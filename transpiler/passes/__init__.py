@@ -53,6 +53,7 @@ from .arithmetic.short_angles import short_angles
 from .arithmetic.wrapping import wrapping
 from .atomics.block_sums import block_sums
 from .atomics.demote_atomics import demote_atomics, local_atomics
+from .atomics.joined_sums import joined_sums
 from .atomics.private_sums import private_sums
 from .atomics.reduce_atomics import reduce_atomics
 from .atomics.settled_extremes import settled_extremes
@@ -221,6 +222,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     loads_before_loops: (RangeFor, While),
     carried_elements: (RangeFor,),
     block_scans: (RangeFor,),
+    joined_sums: (AtomicOp,),
     reduce_atomics: (AtomicOp,),
     private_sums: (AtomicOp,),
     block_sums: (AtomicOp,),
@@ -344,6 +346,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         loads_before_loops,  # after `keep_elements`: loops that no longer store change nothing that they load
         carried_elements,  # after `keep_elements`, whose elements are the same in all iterations
         block_scans,  # after `carried_elements`, which makes variables of elements
+        joined_sums,  # after `demote_atomics`, which leaves no others; before all passes that add up what is left
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
         fuse_result,  # after `reduce_atomics`: what follows the loop joins its task
         private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array
