@@ -58,7 +58,6 @@ from .atomics.private_sums import private_sums
 from .atomics.reduce_atomics import reduce_atomics
 from .atomics.settled_extremes import settled_extremes
 from .atomics.vector_atomics import vector_atomics
-from .atomics.warp_sums import warp_sums
 from .atomics.whole_atomics import whole_atomics
 from .branches.automata import automata
 from .branches.bit_terms import bit_terms
@@ -143,6 +142,7 @@ from .threads.few_threads import few_threads
 from .threads.loads_in_flight import loads_in_flight
 from .threads.overlap_loads import overlap_loads
 from .threads.split_threads import split_threads
+from .threads.warp_sums import warp_sums
 from .tiles.block_local import block_local
 from .tiles.block_tiles import block_tiles
 from .tiles.padded_rows import padded_rows

@@ -13,8 +13,9 @@ takes as long as 32. An index counts if it is the same in all iterations of a wa
 serial loops that all threads run in step, those of axes of the parallel loop along which a warp does not move, and
 what is computed or loaded from these. All threads of a warp come there together: not in branches that some may take.
 
-The arrays are changed by such operations alone, so one branch performs those of a block of statements together. Sums
-of floats need `fast_math`, since their order changes.
+The arrays are changed by such operations alone, so one branch performs those of a block of statements together. If an
+ndarray may overlap another one that the task accesses, a launch starts a task with single operations. Sums of floats
+need `fast_math`, since their order changes.
 """
 
 from __future__ import annotations
@@ -23,17 +24,20 @@ from collections.abc import Iterator
 from itertools import product
 
 from ...ir.builder import Builder
-from ...ir.functions import reachable
+from ...ir.functions import calls, reachable
 from ...ir.nodes import Block, Effect, Remark, blocks, walk
-from ...ir.statements import RECORDS, Array, AtomicOp, If, IfExp, Return
-from ...ir.tasks import Kernel, Task, TaskKind
+from ...ir.statements import RECORDS, Array, AtomicOp, GlobalPtr, If, IfExp, Return
+from ...ir.tasks import Apart, Condition, Kernel, Task, TaskKind
 from ...ir.threads import FOLDS, Collective, depends_on_block
-from ...ir.types import Tensor, element_of, f32, f64, i32, u1, u32
+from ...ir.types import Scalar, Tensor, element_of, f32, f64, i32, u1, u32
 from ..analysis.loops.scattered_sums import is_summed_field, scattered
-from ..analysis.queries import base_array, count_along, ends_iteration, leaves_block
+from ..analysis.queries import base_array, count_along, ends_iteration, is_given, leaves_block
 from ..analysis.uniformity import Uniformity
 from ..context import PassContext
+from ..tasks.parts.copies import put_in_place, say_when, split
 
+Group = tuple[Block, list[AtomicOp]]
+"""Operations that one branch performs, and their block."""
 WARP = 32
 """Threads of a warp; blocks have full ones."""
 JOINS = {op: op for op in FOLDS} | {"sub": "add"}
@@ -48,9 +52,15 @@ def warp_sums(kernel: Kernel, context: PassContext) -> bool:
     if not capabilities.has_warps or not {"basic", "arithmetic"} <= capabilities.subgroup_features:
         return False
     changed = False
-    for task in kernel.tasks:
-        if _is_plain(task):
-            changed |= _join(task, context)
+    for task in list(kernel.tasks):
+        groups = _found(task, context) if _is_plain(task) else []
+        if groups and (conditions := _apart(task, groups)):
+            other = split(task, *conditions)
+            say_when(task, other, conditions)
+            put_in_place(kernel, task, [task, other])
+        for block, group in groups:
+            _replace(block, group, context.options.why_comments)
+        changed |= bool(groups)
     return changed
 
 
@@ -66,27 +76,47 @@ def _is_plain(task: Task) -> bool:
     return not any(isinstance(s, Return) for s in walk(task.body)) and not any(map(ends_iteration, task.body))
 
 
-def _join(task: Task, context: PassContext) -> bool:
-    """Join the operations of a task; return whether there are some."""
+def _found(task: Task, context: PassContext) -> list[Group]:
+    """Return the operations of a task that threads of a warp join."""
     is_ordered = context.options.deterministic or not context.options.fast_math
+    assert task.loop is not None
+    may_split = all(map(is_given, (*task.loop.starts, *task.loop.ends)))  # a launch chooses if ndarrays overlap
     suitable = {
         atomic
-        for atomics in scattered(task, _is_suitable, JOINS, reduces=True).values()
+        for array, atomics in scattered(task, _is_suitable, JOINS, reduces=True).items()
         for atomic in atomics
         if not _is_float(atomic) or (JOINS[atomic.op] == "add" and not is_ordered)
+        if not (others := _others(task, array)) or (may_split and not any(other.strided for other in others))
     }
     if not suitable:
-        return False
+        return []
     uniformity = Uniformity(task, _axes_between_warps(task, context.capabilities.subgroup_size or 0))
     suitable = {atomic for atomic in suitable if atomic.mask is None and atomic.pointer not in uniformity.varying}
-    groups = [group for block in _converged(task.body, uniformity) for group in _groups(block, suitable)]
-    for block, group in groups:
-        _replace(block, group, context.options.why_comments)
-    return bool(groups)
+    return [group for block in _converged(task.body, uniformity) for group in _groups(block, suitable)]
 
 
 def _is_suitable(array: Array) -> bool:
-    return is_summed_field(array) and element_of(array.element) in (f32, f64, i32, u32)
+    is_ndarray = array.shape is None and not (array.is_shared or array.clamped or array.strided)
+    is_plain = isinstance(array.element, (Scalar, Tensor)) and (is_ndarray or is_summed_field(array))
+    return is_plain and element_of(array.element) in (f32, f64, i32, u32)
+
+
+def _others(task: Task, array: Array) -> list[Array]:
+    """Return the arrays that a task accesses and that may have memory in common with an array."""
+    reached = [s.array for s in walk(task.body) if isinstance(s, GlobalPtr)]
+    reached += [other for call in calls(task.body) for other in call.function.reads | call.function.writes]
+    found = sorted(set(reached), key=lambda other: other.binding)
+    return [other for other in found if other is not array and task.may_share(array, other)]
+
+
+def _apart(task: Task, groups: list[Group]) -> list[Condition]:
+    """Return which ndarrays must be apart: no thread sees when another one adds what it has."""
+    arrays = [base_array(atomic.pointer) for _, group in groups for atomic in group]
+    pairs: dict[frozenset[Array], Condition] = {}
+    for array in dict.fromkeys(array for array in arrays if array is not None):
+        for other in _others(task, array):
+            pairs.setdefault(frozenset((array, other)), Apart(array, other))
+    return list(pairs.values())
 
 
 def _is_float(atomic: AtomicOp) -> bool:
@@ -116,7 +146,7 @@ def _converged(block: Block, uniformity: Uniformity) -> Iterator[Block]:
                 yield from _converged(inner, uniformity)
 
 
-def _groups(block: Block, suitable: set[AtomicOp]) -> Iterator[tuple[Block, list[AtomicOp]]]:
+def _groups(block: Block, suitable: set[AtomicOp]) -> Iterator[Group]:
     """Yield the operations of a block that one branch performs: none leaves the block between them."""
     group: list[AtomicOp] = []
     for statement in block:

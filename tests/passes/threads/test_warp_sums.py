@@ -73,6 +73,34 @@ def test_lanes_that_differ_along_one_axis(target: str, width: int) -> None:
     assert np.array_equal(w.to_numpy()[2], np.full(40, 3.0 * width * (width - 1) / 2, np.float32))
 
 
+@ti.kernel
+def weights(x: ti.types.ndarray(ti.f32, 2), w: ti.types.ndarray(ti.f32, 1), b: ti.types.ndarray(ti.f32, 1)):
+    for i, j in x:
+        for k in range(w.shape[0]):
+            w[k] += x[i, j] * k
+        b[3] += 1.0
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (4, 32), (7, 9)])
+@pytest.mark.parametrize("overlap", [False, True])
+def test_ndarrays(target: str, shape: tuple[int, int], overlap: bool) -> None:
+    """Of those that overlap, no addition is left to another thread."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    x, w, b = np.ones(shape, np.float32), np.zeros(5, np.float32), np.zeros(5, np.float32)
+    weights(x, w, w if overlap else b)
+    expected = np.arange(5) * x.size + (overlap * x.size * (np.arange(5) == 3))
+    assert np.array_equal(w, expected) and (overlap or b[3] == x.size)
+
+
+def test_which_ndarrays_overlap() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    text = weights.source(*(ti.ndarray(ti.f32, shape) for shape in ((4, 4), 5, 5)), arch=ti.cuda)
+    joined, single = text.split("task 1 of 2")
+    assert "if w, x and b do not overlap" in joined and NOTE in joined
+    assert "if w, x and b overlap" in single and NOTE not in single
+
+
 def source(kernel, arch=ti.cuda) -> str:
     return kernel.source(arch=arch)
 
