@@ -330,14 +330,21 @@ class Choices:
         return lines or ["s[0] = s[1]"]
 
     def scatter(self) -> list[str]:
-        """Sums at places that are read: `block_sums`, `vector_atomics`."""
+        """Sums at places that are read, or the same for all: `block_sums`, `vector_atomics`, `warp_sums`."""
         kind, n, bins = self.one("i32", "f32", "u32"), self.extent(300), self.one(1, 2, 3, 16, 31, 256)
         self.fields["place"] = ("i32", self.values.integers(0, bins, n, dtype=np.int32))
         self.array("a", kind, (n,))
         self.array("h", kind, (bins,), self.one(True, True, False))
         self.array("g", kind, (bins,), True)
         op = self.one("h[place[i]] += a[i]", "h[place[i]] += 1", "h[place[i]] -= a[i]")
-        more = self.one([], [f"g[{bins - 1} - place[i]] += a[i]"], ["if place[i] > 1:", "    g[place[i]] += 2"])
+        every = self.one("g[k] += a[i]", "if k % 2 == 0: g[k] -= 2", f"for l in range(2): g[{bins} - 1 - k] += l")
+        more = self.one(
+            [],
+            [f"g[{bins - 1} - place[i]] += a[i]"],
+            ["if place[i] > 1:", "    g[place[i]] += 2"],
+            [f"for k in range({bins}):", f"    {every}"],
+            ["for k in range(3):", "    g[place[i]] += k"],
+        )
         return ["for i in place:", f"    {op}", *indented(more)]
 
     def cells(self) -> list[str]:

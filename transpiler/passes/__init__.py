@@ -56,6 +56,7 @@ from .arithmetic.short_angles import short_angles
 from .arithmetic.wrapping import wrapping
 from .atomics.block_sums import block_sums
 from .atomics.demote_atomics import demote_atomics, local_atomics
+from .atomics.joined_sums import joined_sums
 from .atomics.private_sums import private_sums
 from .atomics.reduce_atomics import reduce_atomics
 from .atomics.settled_extremes import settled_extremes
@@ -146,6 +147,7 @@ from .threads.few_threads import few_threads
 from .threads.loads_in_flight import loads_in_flight
 from .threads.overlap_loads import overlap_loads
 from .threads.split_threads import split_threads
+from .threads.warp_sums import warp_sums
 from .tiles.block_local import block_local
 from .tiles.block_tiles import block_tiles
 from .tiles.padded_rows import padded_rows
@@ -226,9 +228,11 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     loads_before_loops: (RangeFor, While),
     carried_elements: (RangeFor,),
     block_scans: (RangeFor,),
+    joined_sums: (AtomicOp,),
     reduce_atomics: (AtomicOp,),
     private_sums: (AtomicOp,),
     block_sums: (AtomicOp,),
+    warp_sums: (AtomicOp,),
     block_tiles: (RangeFor,),
     register_tiles: (RangeFor,),
     shared_rows: (LocalStore, AtomicOp, GlobalStore),
@@ -352,6 +356,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         loads_before_loops,  # after `keep_elements`: loops that no longer store change nothing that they load
         carried_elements,  # after `keep_elements`, whose elements are the same in all iterations
         block_scans,  # after `carried_elements`, which makes variables of elements
+        joined_sums,  # after `demote_atomics`, which leaves no others; before all passes that add up what is left
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
         fuse_result,  # after `reduce_atomics`: what follows the loop joins its task
         private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array
@@ -366,6 +371,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         overlap_loads,  # after `block_sums`, whose loops overlap already
         blocks_in_order,  # after `overlap_loads`: its threads have several iterations, and stay together
         staged_stores,  # after all passes that change which iterations a block has, whose elements it stores
+        warp_sums,  # after all passes for tasks whose threads do not wait; before `check_threads`, which finds others
         padded_rows,  # after all passes that add shared arrays, and before `check_threads`, which adds up their sizes
         check_threads,  # after cleanup: a branch that is never taken does not make threads diverge
         clamp_indices,  # after `check_threads`, which finds the tasks whose threads synchronize

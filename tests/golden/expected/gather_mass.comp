@@ -1,11 +1,11 @@
-// shadesmith 0.1.0, vulkan a9f59820, gather_mass.py:12: gather_mass(m: f32)
+// shadesmith 0.1.0, vulkan 894b4530, gather_mass.py:12: gather_mass(m: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_atomic_float : require
 
-#define BLOCK 256
+#define BLOCK 128
 #define LOADS 8  // iterations of a thread at a time, so that their loads overlap
 layout(local_size_x = BLOCK) in;
 

@@ -1,6 +1,6 @@
-// shadesmith 0.1.0, cuda d136f6b6, gather_mass.py:12: gather_mass(m: f32)
+// shadesmith 0.1.0, cuda 97e2565d, gather_mass.py:12: gather_mass(m: f32)
 
-#define BLOCK 256
+#define BLOCK 128
 #define LOADS 8  // iterations of a thread at a time, so that their loads overlap
 
 constexpr int mass_n0 = 64;  // shape of mass

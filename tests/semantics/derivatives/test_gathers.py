@@ -53,6 +53,12 @@ GATHERS = {
         s = 0.0
         for k in range(5): s += a[i, k] * b[k, j]
         c[i, j] = s * s""",
+    "a long sum, whose adjoint is stored": """
+    for i, j in c:
+        s = 0.0
+        for k in range(5):
+            for d in range(2): s += a[i, k] * b[k, j] * (d + 0.5)
+        c[i, j] = ti.max(s, 1.5) * s""",
     "vectors": """
     for i in range(1, 6): z[i] = v[i - 1].dot(v[i + 1]) + v[i].y""",
     "parts of vectors": """
@@ -91,6 +97,21 @@ ATOMIC = {
     for i, j in c: c[i, j] = w[i % 2] * w[j % 2]""",
     "an index that is no sum": """
     for i in range(3): z[i] = x[i * i] * x[i + 1]""",
+    "a long sum, whose adjoint has no place": """
+    for i, j in c:
+        s = 0.0
+        for k in range(5):
+            for d in range(2): s += a[i, k] * b[k, j] * (d + 1)
+        c[i, j] += s * s""",
+    "two long sums": """
+    for i, j in c:
+        s = 0.0
+        p = 0.0
+        for k in range(5):
+            for d in range(2):
+                s += a[i, k] * b[k, j] * (d + 1)
+                p += a[i, k] * b[j, k]
+        c[i, j] = s * p""",
     "elements on a diagonal": """
     for i in range(4): z[i] = a[i, i] * a[i + 1, i + 1]""",
 }

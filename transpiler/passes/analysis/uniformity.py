@@ -39,8 +39,10 @@ from .queries import is_index_of
 class Uniformity:
     """Results: `varying` values and variables; `divergent` `If`s and loops, at which threads may diverge."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, common_axes: frozenset[int] = frozenset()) -> None:
+        """common_axes: the axes of the loop whose indices the threads in question have in common."""
         self.task = task
+        self.common_axes = common_axes
         self.varying: set[Statement] = set()
         self.divergent: set[Statement] = set()
         self.written: list[MemoryObject] = written_objects(task.body)
@@ -92,8 +94,8 @@ class Uniformity:
     def is_varying(self, statement: Statement, diverged: bool) -> bool:
         """Return whether a statement without blocks has a varying value; record variables that it stores to."""
         match statement:
-            case LoopIndex(loop=loop):
-                return loop is self.task.loop or loop in self.divergent
+            case LoopIndex(loop=loop, axis=axis):
+                return loop in self.divergent or (loop is self.task.loop and axis not in self.common_axes)
             case ThreadIndex(kind=kind):
                 return kind not in ("size", "first")
             case Operation() if self.is_block_number(statement):

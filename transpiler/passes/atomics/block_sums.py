@@ -13,8 +13,8 @@ from __future__ import annotations
 from math import prod
 
 from ...ir.functions import reachable
-from ...ir.nodes import Remark, operands
-from ...ir.statements import RECORDS, Array, AtomicOp, Const, GlobalPtr, Operation, base_pointer
+from ...ir.nodes import Block, Remark, Statement, blocks, operands
+from ...ir.statements import RECORDS, Array, AtomicOp, Const, GlobalPtr, Operation, RangeFor, While, base_pointer
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, element_of, f32, i32, u32
 from ...options import CompileOptions
@@ -24,7 +24,7 @@ from ..context import PassContext
 
 FEWEST_ITERATIONS, MANY_ITERATIONS = 1 << 14, 1 << 18
 """The fewest iterations of a loop that is worth copies, and of one that is worth larger copies, if their number is
-known: fewer keep no GPU busy."""
+known: fewer keep no GPU busy. Copies of vectors are worth as many additions."""
 FEW_BYTES, MOST_BYTES = 8192, 32768
 """The most bytes of the copies of a block: all threads of an SM still run at once. The second number is for loops that
 are known to have many iterations. 2^24 floats in 4,096 bins, with their number in each: .91 -> .07 ms."""
@@ -34,6 +34,11 @@ BLOCK, FLOAT_BLOCK, LARGE_BLOCK = 1024, 256, 512
 of larger ones there are fewer: a histogram of 2^27 integers in 256 bins took an H200 .180 ms in blocks of 128 threads,
 .152 of 256, .128 of 1024. Floats wait for each other within a block: .352, .342, .412. With large copies, and vectors,
 512 threads take up to a fifth longer than 1024 or less, and have twice the registers."""
+LEAST_BLOCK, BLOCKS = 128, 512
+"""The fewest threads of such a block, and the blocks that keep a GPU of 132 multiprocessors busy: 16,384 long searches
+in blocks of 1,024 would be for 16 of these."""
+LONG = 32
+"""Iterations of a serial loop that is long: a block of many threads would wait for the last one."""
 COMPONENTS = range(2, 5)
 """The lengths of vectors whose components have names, x to w."""
 
@@ -53,7 +58,7 @@ def block_sums(kernel: Kernel, context: PassContext) -> bool:
             task.block_sums = list(found)
             if task.loop and task.loop.block_dim is None and options.block_dim == CompileOptions().block_dim:
                 has_floats = any(array.element == f32 for array in found)
-                block = LARGE_BLOCK if is_large else FLOAT_BLOCK if has_floats else BLOCK
+                block = LARGE_BLOCK if is_large else _threads_for(task, FLOAT_BLOCK if has_floats else BLOCK)
                 task.block_dim = min(block, capabilities.max_block_dim)
             remark = Remark("to the block's copy (block_sums)")
             for atomic in (atomic for atomics in found.values() for atomic in atomics if options.why_comments):
@@ -66,15 +71,48 @@ def _copied(task: Task, context: PassContext) -> tuple[dict[Array, list[AtomicOp
     suitable = {
         array: atomics for array, atomics in scattered(task, reduces=True).items() if _is_suitable(array, context)
     }
-    count = None if task.loop is None else trip_count(task.loop)
-    is_long = count is not None and count >= MANY_ITERATIONS
-    most = min(MOST_BYTES if is_long else FEW_BYTES, context.capabilities.max_shared_bytes)
+    count = (0 if task.loop is None else trip_count(task.loop)) or 0
+    repeated = {array: count * _repetitions(task.body, set(suitable[array])) for array in suitable}
+    most = min(MOST_BYTES if count >= MANY_ITERATIONS else FEW_BYTES, context.capabilities.max_shared_bytes)
     size, found = 0, {}
     for array in sorted(suitable, key=_size):  # stable: arrays of one size stay in order
         is_plain = isinstance(array.element, Scalar) and _size(array) <= FEW_BYTES
+        is_long = repeated[array] >= MANY_ITERATIONS
         if size + _size(array) <= most and (is_plain or (is_long and _is_scattered(task, suitable[array]))):
             size, found[array] = size + _size(array), suitable[array]
-    return found, size > FEW_BYTES or any(isinstance(array.element, Tensor) for array in found)
+    has_vectors = count >= MANY_ITERATIONS and any(isinstance(array.element, Tensor) for array in found)
+    return found, size > FEW_BYTES or has_vectors
+
+
+def _repetitions(block: Block, additions: set[AtomicOp]) -> int:
+    """Return how often an iteration performs an addition at most, as far as that is known."""
+    most = 0
+    for statement in block:
+        if statement in additions:
+            most = max(most, 1)
+        inner = max((_repetitions(each, additions) for each in blocks(statement)), default=0)
+        most = max(most, inner * ((trip_count(statement) or 1) if isinstance(statement, RangeFor) else 1))
+    return most
+
+
+def _threads_for(task: Task, most: int) -> int:
+    """Return how many threads a block should have: fewer where there are not many blocks, or each runs long."""
+    assert task.loop is not None
+    count = trip_count(task.loop)
+    if count is None:
+        return LEAST_BLOCK if any(map(_is_long, task.body)) else most
+    while most > LEAST_BLOCK and count < most * BLOCKS:
+        most //= 2
+    return most
+
+
+def _is_long(statement: Statement) -> bool:
+    """Return whether a statement contains a serial loop that is not known to be short."""
+    if isinstance(statement, While):
+        return True
+    if isinstance(statement, RangeFor) and (trip_count(statement) or LONG) >= LONG:
+        return True
+    return any(_is_long(inner) for block in blocks(statement) for inner in block)
 
 
 def _is_scattered(task: Task, additions: list[AtomicOp]) -> bool:

@@ -10,6 +10,7 @@ import copy
 
 from ....errors import NOWHERE, SourceLocation
 from ....ir.builder import Builder
+from ....ir.functions import Call
 from ....ir.nodes import Block, Effect, Statement, blocks, walk
 from ....ir.origins import extent_of
 from ....ir.statements import (
@@ -29,6 +30,7 @@ from ....ir.statements import (
     Operation,
     RangeFor,
     StructFor,
+    While,
     base_pointer,
 )
 from ....ir.types import i32
@@ -44,11 +46,16 @@ Interval = tuple[Linear, Linear]
 
 @dataclass(eq=False, slots=True)
 class Built:
-    """A loop. loads: the statements of the other loop that load an array and that it runs again."""
+    """A loop.
+
+    loads: the statements of the other loop that load an array and that it runs again. repeated: the loops and calls of
+    it that each of these iterations runs again.
+    """
 
     statements: list[Statement]
     loads: set[Statement]
     sources: int
+    repeated: set[Statement]
 
     def is_longer_than(self, count: int) -> bool:
         """Return whether it repeats what the other loop does once, in more statements."""
@@ -127,6 +134,7 @@ class GatheringLoop:
         self.before.location = self.location = derivative_of(loop.location)
         self.primal = primal
         self.loads: set[Statement] = set()
+        self.repeated: set[Statement] = set()
 
     def build(self) -> Built | None:
         """Return the loop, None if the iterations of a serial loop depend on one another."""
@@ -153,7 +161,7 @@ class GatheringLoop:
             builder.add(element)
             builder.atomic("add", element, builder.load(total))
         self.before.add(made)
-        return Built(self.before.block.statements, self.loads, len(self.gathering.sources))
+        return Built(self.before.block.statements, self.loads, len(self.gathering.sources), self.repeated)
 
     def _adds_once(self) -> bool:
         """Return whether an iteration adds one value at most."""
@@ -276,6 +284,9 @@ class _Iteration:
         if any(self._is_carried(loop, originals) for loop in self.hoisted):
             return False
         self.outer.loads |= {s for s in originals if isinstance(s, GlobalLoad)}
+        if self.source.free or self.hoisted or len(self.outer.gathering.sources) > 1:
+            around = {outer for addition in self.source.additions for outer, _ in addition.path}
+            self.outer.repeated |= {s for s in originals - around if isinstance(s, (RangeFor, While, Call))}
         if self.total is not None:
             self._sum_up(copied)
         condition = self._guard(builder, copied)
