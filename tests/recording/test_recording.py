@@ -207,8 +207,8 @@ def test_sessions_follow_each_other(path: Path, capsys: Any) -> None:
 def test_an_edited_text_is_replayed_as_it_is_now(path: Path, capsys: Any) -> None:
     record_one(path)
     (text,) = path.with_suffix("").glob("scale-*/scale.c")
-    assert "by" in text.read_text()
-    text.write_text(text.read_text().replace("*= args.by", "+= args.by"))
+    assert "x(i) * args.by" in text.read_text()
+    text.write_text(text.read_text().replace("x(i) * args.by", "x(i) + args.by"))
     status, output = replay(path, capsys)
     assert status == 1 and "x: DIFFERS" in output and "first after launch 1" in output, output
 
@@ -218,7 +218,7 @@ def test_rounding_is_told_from_mistakes(path: Path, capsys: Any) -> None:
     (text,) = path.with_suffix("").glob("scale-*/scale.c")
     original = text.read_text()
     for factor, status, word in (("1.0000002f", 0, "within rounding"), ("1.001f", 1, "DIFFERS")):
-        text.write_text(original.replace("*= args.by", f"*= args.by * {factor}"))
+        text.write_text(original.replace("x(i) * args.by", f"x(i) * args.by * {factor}"))
         assert text.read_text() != original
         found, output = replay(path, capsys)
         assert found == status and f"x: {word}" in output, output

@@ -329,6 +329,8 @@ def test_every_statement_has_a_text() -> None:
     while pending:
         kind = pending.pop()
         pending += kind.__subclasses__()
+        if getattr(sys.modules[kind.__module__], kind.__name__) is not kind:
+            continue  # `dataclass` has put one with slots in its place
         assert classes()[kind.__name__] is kind
         assert [member.name for member in members_of(object.__new__(kind))] == [
             member.name for member in dataclasses.fields(kind)

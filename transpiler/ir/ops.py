@@ -401,7 +401,7 @@ OPS: dict[str, Op] = {
         Op("shifted_bits", 2, _word_shift, _shift_right_logical),
         Op("rounded_half", 1, _real, lambda a: a),
         Op("root_square", 1, _real, lambda a: a * a),
-        Op("flushed", 1, _real, lambda a: type(a)(0) if abs(a) < np.finfo(a.dtype).tiny else a),
+        Op("flushed", 1, _real, lambda a: type(a)(0) if abs(a) < np.finfo(a.dtype).tiny and a.nbytes > 2 else a),
         Op("normal_rsqrt", 1, _real, lambda a: type(a)(1) / np.sqrt(a)),
         Op("normal_sqrt", 1, _real, np.sqrt),
         Op("short_sin", 1, _real, np.sin),

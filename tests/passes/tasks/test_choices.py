@@ -102,9 +102,9 @@ TASKS: dict[Callable[..., None], list[int]] = {
     product_of_rows: [5],
     transposition: [2],
     column_sums: [2],
-    row_sums: [2],
-    normalized: [2],
-    several: [2, 2, 4],
+    row_sums: [3],
+    normalized: [3],
+    several: [3, 2, 4],
 }
 """Kernels, and how many tasks their loops have on CUDA."""
 KINDS = {"a": 2, "b": 2, "c": 2, "y": 1}

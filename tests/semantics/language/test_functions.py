@@ -330,7 +330,7 @@ def functions(kernel) -> list[str]:
 
 @pytest.fixture
 def x() -> ti.Field:
-    ti.init(arch=ti.python, log_level=ti.ERROR)
+    ti.init(arch=ti.python, log_level=ti.ERROR, passes="-flush_subnormals")
     return ti.field(ti.f32, 8)
 
 

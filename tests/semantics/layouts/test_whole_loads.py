@@ -58,7 +58,7 @@ def test_sources():
     assert "mat4 a(int i) {\n    " in source and "int first = i * 4;" in source and "vec8 v(int i) {" in source
     assert "[[unroll]] for (int k = 0; k < 8; k++) {" in source and "GL_EXT_control_flow_attributes" in source
     assert all(f"#define {name}(i) args.{name}_data" in source for name in ("b", "c", "m"))
-    assert "#define a(i) args.a_data[i]" in loads.source(m, arch=ti.cuda)
+    assert "#define a(i) aligned(args.a_data)[i]" in loads.source(m, arch=ti.cuda)
 
 
 def test_a_function_alone_asks_for_its_extension(target):

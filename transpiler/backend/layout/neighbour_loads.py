@@ -26,6 +26,7 @@ from ...ir.statements import (
     GlobalLoad,
     GlobalPtr,
     GlobalStore,
+    LocalLoad,
     LoopIndex,
     RangeFor,
     While,
@@ -53,15 +54,33 @@ def read_by_rows(kernel: Kernel, usage: Usage) -> frozenset[Array]:
 
 def by_variables(kernel: Kernel, rows: Collection[Array], read_only: Collection[Array]) -> frozenset[Array]:
     """Return the fields that are loaded in the loops that load some by rows and store, if only bodies of tasks access
-    them, where a variable can hold the pointer. rows: fields of `read_by_rows`. read_only: fields that nothing writes.
+    them, where a variable can hold the pointer, and not all threads load the same elements. rows: fields of
+    `read_by_rows`. read_only: fields that nothing writes.
+
+    Rows of 8 x 8 cosines that all threads multiply by took an H200 .077 ms with a variable, and .051 by `__ldg`.
     """
     found: set[Array] = set()
+    pointers = ((p, task) for task in kernel.tasks for p in walk(task.body) if isinstance(p, GlobalPtr))
+    varying = {pointer.array for pointer, task in pointers if _varies(pointer, task)}
     for inside in storing_loops(kernel):
-        loaded = {s.array for s in inside if isinstance(s, GlobalPtr) and s.array in read_only}
+        loaded = {s.array for s in inside if isinstance(s, GlobalPtr) and s.array in read_only and s.array in varying}
         found |= set() if loaded.isdisjoint(rows) else loaded
     others = [block for task in kernel.tasks for block in task.roots() if block is not task.body]
     others += [function.body for function in called(*(root for task in kernel.tasks for root in task.roots()))]
     return frozenset(found - {s.array for block in others for s in walk(block) if isinstance(s, GlobalPtr)})
+
+
+def _varies(pointer: GlobalPtr, task: Task) -> bool:
+    """Return whether threads may access different elements by a pointer, or there is one thread."""
+    pending = list(pointer.indices)
+    if task.loop is None:
+        return True
+    while pending:
+        value = pending.pop()
+        if isinstance(value, (GlobalLoad, LocalLoad)) or (isinstance(value, LoopIndex) and value.loop is task.loop):
+            return True
+        pending += operands(value)
+    return False
 
 
 def storing_loops(kernel: Kernel) -> Iterator[list[Statement]]:

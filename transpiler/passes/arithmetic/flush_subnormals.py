@@ -20,7 +20,8 @@ of each region, also where a kernel raises, and a reader does not see which numb
 Flushed is what a loop stores in an element of an array, or in a member of one, if a factor of it was loaded from the
 same array; where nothing remains of the element, also from an array whose elements the kernel takes from there, as from
 u[i] = v[i] above. What has a number as a term, a * x[i] + 1, does not decay to 0. Quotients by numbers that the kernel
-computes do not count, since most normalize, nor do arrays that a loop of the kernel sets to 0. Atomic operations stay.
+computes do not count, since most normalize, nor do arrays that a loop of the kernel sets to 0, nor multiples by
+literals of 1 and more. Atomic operations stay.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def flush_subnormals(kernel: Kernel, context: PassContext) -> bool:
     if not context.capabilities.traps_subnormals or not context.options.fast_math:
         return False
     arrays = _carried(kernel)
-    return bool(arrays) and _Flushing(kernel, Factors(kernel, arrays)).run()
+    return bool(arrays) and _Flushing(kernel, Factors(kernel, arrays)).run(context.options.why_comments)
 
 
 def _carried(kernel: Kernel) -> set[Array]:
@@ -105,11 +106,11 @@ class _Flushing:
         if isinstance(store.value, LocalLoad) and isinstance(store.value.type, Struct):
             self.copies.setdefault(base_pointer(store.value.pointer), set()).add(array)
 
-    def run(self) -> bool:
-        """Flush what decays; return whether anything does."""
+    def run(self, explains: bool) -> bool:
+        """Flush what decays; return whether anything does. explains: with a comment."""
         changed = False
         for root in _repeated(self.kernel):
-            has_remark = False
+            has_remark = not explains
             for block in walk_blocks(root):
                 for store in [s for s in block if isinstance(s, (GlobalStore, LocalStore))]:
                     old = store.value
@@ -144,7 +145,7 @@ class _Flushing:
 
     def _decays(self, value: Statement, parts: Parts, arrays: set[Array], member: str) -> bool:
         """Return whether a factor of what is stored in arrays comes from where it is stored."""
-        if not parts.factors or not is_flushed(value.type) or _is_shifted(value):
+        if not parts.factors or not is_flushed(value.type) or _is_shifted(value) or _grows(value):
             return False
         places = {Place(array, member) for array in arrays}
         if not places.isdisjoint(parts.factors):
@@ -177,6 +178,12 @@ def _is_shifted(value: Statement) -> bool:
     if isinstance(value, Operation) and value.op in ("add", "sub"):
         return any(map(_is_shifted, value.operands))
     return isinstance(value, Const) and value.value != 0
+
+
+def _grows(value: Statement) -> bool:
+    """Return whether a value is a multiple of another one that is not nearer to 0, such as `x[i] * 2.0`."""
+    numbers = [o for o in value.operands if isinstance(o, Const)] if isinstance(value, Operation) else []
+    return isinstance(value, Operation) and value.op == "mul" and any(abs(number.value) >= 1 for number in numbers)
 
 
 def _flushed(value: Statement) -> Operation:
