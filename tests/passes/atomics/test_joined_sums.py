@@ -39,6 +39,7 @@ def make(kind):
     return add, (f, s, p)
 
 
+@pytest.mark.all_targets
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("rows", [0, 1, 3])
 @pytest.mark.parametrize("kind", ["f32", "i32", "f64", "i64"])
