@@ -13,8 +13,10 @@ A thread that walks a row of its own reads one element of each line of a cache a
 runs evict the lines of each other: 2^21 rows of 27 entries took an H200 .27 ms, .17 with four threads a row, which read
 neighbours together. Rows whose bounds are read from memory, as those of a sparse matrix, get four threads each.
 
-Rows of arrays, `s += a[i, k]`, get as many as leave each four elements, up to a warp. Where only the launch knows their
-length, long rows get a warp, and others eight threads, which read 32 bytes of f32 together, what a GPU loads at once.
+Rows of arrays, `s += a[i, k]`, get as many as leave each four elements, up to a warp, and a block where they are long
+and too few to keep a GPU busy with a warp each: its warps join what they have in shared memory. Where only the launch
+knows their length, long rows get a warp, and others eight threads, which read 32 bytes of f32 together, what a GPU
+loads at once.
 A loop that also loads elements whose last index is one of the iteration's stays: there neighbouring threads read
 neighbours already.
 
@@ -139,11 +141,7 @@ def _divide(kernel: Kernel, task: Task, most: int, context: PassContext, is_firs
     if is_unknown and isinstance(end, ArrayShape) and isinstance(end.array, Array):
         length = (Length(end.axis, end.array),)
         if is_first and len(axes) == 1 and _may_have_blocks(task, loops, context):
-            other = split(task, AtMost(axes, MANY_ROWS - 1), AtLeast(length, LONG_OF_UNKNOWN), *apart)
-            launches = task.launches
-            say_when(task, other, [AtLeast(length, LONG_OF_UNKNOWN), *apart], f"up to {MANY_ROWS - 1:,} rows")
-            other.launches = launches
-            put_in_place(kernel, task, [task, other])
+            other = _split_off_blocks(kernel, task, [AtLeast(length, LONG_OF_UNKNOWN), *apart])
             _share(kernel, task, loops.outer_are_rows, THREADS_OF_UNKNOWN, context)
             return _divide(kernel, other, most, context, is_first=False)
         conditions.insert(0, AtLeast(length, most * FEWEST))
@@ -158,6 +156,15 @@ def _divide(kernel: Kernel, task: Task, most: int, context: PassContext, is_firs
         own = max(threads_of_block(task.loop, rows), lanes)
     _share(kernel, task, loops.outer_are_rows, own, context)
     return True
+
+
+def _split_off_blocks(kernel: Kernel, task: Task, conditions: list[Condition]) -> Task:
+    """Leave a task to launches of few long rows; return one for others, which says nothing of that."""
+    launches, other = task.launches, split(task, AtMost((Length(0),), MANY_ROWS - 1), *conditions)
+    say_when(task, other, conditions, f"up to {MANY_ROWS - 1:,} rows")
+    other.launches = launches
+    put_in_place(kernel, task, [task, other])
+    return other
 
 
 def _may_have_blocks(task: Task, loops: RowLoops, context: PassContext) -> bool:
