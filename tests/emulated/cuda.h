@@ -11,6 +11,7 @@
 #define __shared__ static
 #define __constant__ static const
 #define __launch_bounds__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define __CUDA_ARCH__ 900
 #define NOT_CHECKED __attribute__((no_sanitize("kernel-address", "undefined")))
 
