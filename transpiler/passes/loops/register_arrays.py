@@ -52,7 +52,8 @@ def _in_task(task: Task) -> bool:
     inside = list(walk(task.body))
     reader = Reader(set(inside), {}, scales=True)
     short = _short_loops([s for s in inside if isinstance(s, RangeFor)], reader)
-    loops, unrolled = short.keys(), {s for s in inside if isinstance(s, RangeFor) and s.unroll}
+    unrolled = {s for s in inside if isinstance(s, RangeFor) and s.unroll}
+    known = {*short, *unrolled}
     loops_of: dict[Alloca, set[Statement]] = {}
     refused: set[Alloca] = set()
     for pointer in [s for s in inside if isinstance(s, MatrixPtr)]:
@@ -60,7 +61,7 @@ def _in_task(task: Task) -> bool:
         if not isinstance(array, Alloca) or pointer.origin is not array or not isinstance(array.type, Tensor):
             continue
         found = _loops_in(pointer.indices, reader)
-        if found is None or not found <= {*loops, *unrolled}:
+        if found is None or not found <= known:
             refused.add(array)
         else:
             loops_of.setdefault(array, set()).update(found - unrolled)

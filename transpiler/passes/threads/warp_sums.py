@@ -28,8 +28,9 @@ from ...ir.functions import calls, reachable
 from ...ir.nodes import Block, Effect, Remark, blocks, walk
 from ...ir.statements import RECORDS, Array, AtomicOp, GlobalPtr, If, IfExp, Return
 from ...ir.tasks import Apart, Condition, Kernel, Task, TaskKind
-from ...ir.threads import FOLDS, Collective, depends_on_block
+from ...ir.threads import Collective, depends_on_block
 from ...ir.types import Scalar, Tensor, element_of, f32, f64, i32, u1, u32
+from ..analysis.loops.reducible import JOINS
 from ..analysis.loops.scattered_sums import is_summed_field, scattered
 from ..analysis.queries import base_array, count_along, ends_iteration, is_given, leaves_block
 from ..analysis.uniformity import Uniformity
@@ -40,8 +41,6 @@ Group = tuple[Block, list[AtomicOp]]
 """Operations that one branch performs, and their block."""
 WARP = 32
 """Threads of a warp; blocks have full ones."""
-JOINS = {op: op for op in FOLDS} | {"sub": "add"}
-"""Atomic operation -> what joins the operands of several."""
 LETTERS = "xyzw"
 NOTE = "one thread adds what all of its warp have (warp_sums)"
 

@@ -5,7 +5,7 @@ Where threads with a row each would read neighbours already, as of a column, eac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import prod
 
 from ....ir.elements.own_memory import is_alone
@@ -188,9 +188,9 @@ def has_much_behind(body: Sequence[Statement], loops: Sequence[RangeFor], lanes:
     return _operations(behind) * lanes > MUCH * _operations(loops)
 
 
-def _operations(statements: Iterable[Statement], depth: int = 8) -> int:
+def _operations(statements: Sequence[Statement], depth: int = 8) -> int:
     """Return about how many operations statements are: those of loops and called functions as often as they run."""
-    total = len(list(statements))
+    total = len(statements)
     for statement in statements if depth else ():
         bodies = [*blocks(statement), *([statement.function.body] if isinstance(statement, Call) else [])]
         inner = sum(_operations(body.statements, depth - 1) for body in bodies)
