@@ -406,6 +406,8 @@ OPS: dict[str, Op] = {
         Op("normal_sqrt", 1, _real, np.sqrt),
         Op("short_sin", 1, _real, np.sin),
         Op("short_cos", 1, _real, np.cos),
+        Op("paired_sin", 1, _real, np.sin),
+        Op("paired_cos", 1, _real, np.cos),
         Op("normal_reciprocal", 1, _real, lambda a: type(a)(1) / a),
         Op("min", 2, _promoted, np.fmin, commutative=True, on_u1="logical_and", atomic="min",
             host="min({}, {})", takes_many=True),
@@ -496,7 +498,8 @@ OPS: dict[str, Op] = {
 `shifted` and `shifted_bits` are `sar` and `shr` of 32 bits, extracted (`passes/drivers/added_shifts.py`).
 `rejoined` is its operand, a condition of which the compiler knows nothing (`passes/drivers/rejoined_threads.py`).
 `rounded_half` is its operand, an f16, certainly rounded (`passes/drivers/rounded_halves.py`).
-`short_sin` and `short_cos` are `sin` and `cos` of an f32, coarser for large ones (`passes/arithmetic/short_angles.py`).
+`short_sin` and `short_cos` are `sin` and `cos` of an f32, coarser for large ones; `paired_sin` and `paired_cos` are
+these where both are computed of one angle (`passes/arithmetic/short_angles.py`).
 `normal_rsqrt`, `normal_sqrt` and `normal_reciprocal` are `rsqrt`, `sqrt` and `1 / x` of an f32 that is no subnormal
 number, or counts as 0 if it is; `normal_norm` is `norm` by `normal_sqrt` (`passes/arithmetic/normal_numbers.py`).
 `root_square` is the product of a square root by itself (`passes/arithmetic/root_squares.py`).

@@ -21,11 +21,27 @@ def waves(x: Array, sine: Array, cosine: Array):
         cosine[i] = c
 
 
-def results(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    sine, cosine = np.zeros_like(x), np.zeros_like(x)
-    waves(x, sine, cosine)
-    ti.sync()
-    return sine.astype(np.float64), cosine.astype(np.float64)
+@ti.kernel
+def waves_apart(x: Array, sine: Array, cosine: Array):
+    for i in x:
+        s = c = 0.0
+        for _ in range(1):
+            s = ti.sin(x[i])
+        for _ in range(1):
+            c = ti.cos(x[i])
+        sine[i] = s
+        cosine[i] = c
+
+
+def results(x: np.ndarray) -> list[np.ndarray]:
+    """Return sines and cosines, by functions for a pair and by those for one of them."""
+    found = []
+    for kernel in (waves, waves_apart):
+        sine, cosine = np.zeros_like(x), np.zeros_like(x)
+        kernel(x, sine, cosine)
+        ti.sync()
+        found += [sine.astype(np.float64), cosine.astype(np.float64)]
+    return found
 
 
 @pytest.mark.all_targets
@@ -39,7 +55,7 @@ def test_errors(target: str) -> None:
         [rng.uniform(-8191, 8191, 40_000), rng.uniform(-7, 7, 20_000), multiples, 10.0 ** -np.arange(38)]
     )
     x = x.astype(np.float32)[:: 8 if target == "python" else 1]  # which has NumPy's functions
-    for found, true in zip(results(x), (np.sin(x.astype(np.float64)), np.cos(x.astype(np.float64))), strict=True):
+    for found, true in zip(results(x), (np.sin(x.astype(np.float64)), np.cos(x.astype(np.float64))) * 2, strict=True):
         assert np.max(np.abs(found - true) / np.spacing(np.abs(true).astype(np.float32))) < 2
 
 
@@ -49,7 +65,7 @@ def test_large_angles(target: str) -> None:
     if target == "vulkan":
         pytest.skip("the driver's own functions")
     x = np.array([8192, -8192, 8193.5, 12345.678, -98765.4, 123456.7, -999999], np.float32)
-    for found, true in zip(results(x), (np.sin(x.astype(np.float64)), np.cos(x.astype(np.float64))), strict=True):
+    for found, true in zip(results(x), (np.sin(x.astype(np.float64)), np.cos(x.astype(np.float64))) * 2, strict=True):
         assert np.all(np.abs(found - true) <= 2 * np.spacing(np.abs(x)))
     huge = np.array([1e9, -3e20, 3e38], np.float32)
     assert all(np.max(np.abs(found)) <= 1 for found in results(huge))
@@ -59,11 +75,27 @@ def test_large_angles(target: str) -> None:
 def test_sources() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     x = np.zeros(4, np.float32)
-    text = waves.source(x, x, x, arch=ti.cuda)
+    text = waves_apart.source(x, x, x, arch=ti.cuda)
     assert "s = short_sin_f32(x_i);" in text and "c = short_cos_f32(x_i);" in text
-    assert "short_s" not in waves.source(x, x, x, arch=ti.vulkan) and "short_s" not in waves.source(
-        x, x, x, arch=ti.x64
-    )
+    text = waves.source(x, x, x, arch=ti.cuda)
+    assert "s = paired_sin_f32(x_i);" in text and "c = paired_cos_f32(x_i);" in text
+    assert all("paired" not in waves.source(x, x, x, arch=arch) for arch in (ti.vulkan, ti.x64))
+
+    @ti.kernel
+    def turns(x: Array):
+        for i in x:
+            angle = 0.0
+            for k in range(8):
+                angle += x[k]
+                x[i] += ti.cos(angle) * ti.sin(angle)
+                angle = angle * 2
+                s = ti.sin(angle)
+                angle -= 1
+                x[i] -= ti.cos(angle) * s
+
+    text = turns.source(x, arch=ti.cuda)
+    assert "paired_cos_f32(angle) * paired_sin_f32(angle)" in text
+    assert "s = short_sin_f32(angle)" in text and "short_cos_f32(angle) * s" in text
 
     @ti.kernel
     def once(x: Array):

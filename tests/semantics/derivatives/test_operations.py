@@ -35,6 +35,8 @@ def test_each_operation_is_here() -> None:
         "normal_reciprocal",
         "short_sin",
         "short_cos",
+        "paired_sin",
+        "paired_cos",
         "root_square",
         "rounded_half",
         "flushed",

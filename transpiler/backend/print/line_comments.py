@@ -207,7 +207,7 @@ def _in_python(name: str, names: set[str], members: Mapping[str, Sequence[str]])
         return ()
     if name in members:
         return members[name]
-    short, helper = name.removesuffix("f"), name.removeprefix("short_").removesuffix("_f32")
+    short, helper = name.removesuffix("f"), name.removeprefix("short_").removeprefix("paired_").removesuffix("_f32")
     return [next((known for known in (short, short[1:], helper) if known in names), name)]
 
 

@@ -36,6 +36,8 @@ F32: dict[str, Syntax] = {
     "normal_sqrt": call("normal_sqrt_f32"),
     "short_sin": call("short_sin_f32"),
     "short_cos": call("short_cos_f32"),
+    "paired_sin": call("paired_sin_f32"),
+    "paired_cos": call("paired_cos_f32"),
     "normal_reciprocal": call("normal_reciprocal_f32"),
     "floordiv": custom("floorf(__fdiv_rn({0}, {1}))", PRIMARY, 1, 1),
 }

@@ -89,7 +89,7 @@ FLOATS: dict[str, Syntax] = {
     "root_square": custom("({0} * {0})", PRIMARY, MULTIPLY),
 }
 
-PLAIN = {"short_sin": "sin", "short_cos": "cos"}
+PLAIN = {"short_sin": "sin", "short_cos": "cos", "paired_sin": "sin", "paired_cos": "cos"}
 """Operations that are short elsewhere, and what they are here."""
 
 MATH_FILES = frozenset({"math_f32", "math_f64", "hyperbolic"})

@@ -21,8 +21,8 @@ RELATIONS = {
 }  # fmt: skip
 
 VECTOR_FLOAT = frozenset({
-    "abs", "sign", "round", "rsqrt", "normal_rsqrt", "normal_sqrt", "short_sin", "short_cos", "min", "max", "mod",
-    "atan2", *EXTREMES, *MATH_H,
+    "abs", "sign", "round", "rsqrt", "normal_rsqrt", "normal_sqrt", "short_sin", "short_cos", "paired_sin",
+    "paired_cos", "min", "max", "mod", "atan2", *EXTREMES, *MATH_H,
 })  # fmt: skip
 LINEAR = {
     "dot": ("dot", 2), "cross": ("cross", 2), "norm": ("length", 1), "normal_norm": ("length", 1),

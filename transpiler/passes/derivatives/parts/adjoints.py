@@ -134,6 +134,8 @@ ADJOINTS: dict[str, Rule] = {
     "normal_sqrt": lambda g, y, a: (0.5 * g / y,),
     "short_sin": lambda g, y, a: (g * a.apply("cos"),),
     "short_cos": lambda g, y, a: (-g * a.apply("sin"),),
+    "paired_sin": lambda g, y, a: (g * a.apply("cos"),),
+    "paired_cos": lambda g, y, a: (-g * a.apply("sin"),),
     "normal_reciprocal": lambda g, y, a: (-g * y * y,),
     "rounded_half": lambda g, y, a: (g,),
     "flushed": lambda g, y, a: (g,),

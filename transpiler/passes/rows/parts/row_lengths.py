@@ -136,7 +136,11 @@ def _is_far_apart(pointer: GlobalPtr, row: RangeFor, loop: RangeFor) -> bool:
     """
     outer, last = pointer.indices[:-1], pointer.indices[-1:]
     shape, element = pointer.array.shape, pointer.array.element
-    if not last or any(_depends(index, loop) for index in pointer.indices) or any(_depends(index, row) for index in last):
+    if (
+        not last
+        or any(_depends(index, loop) for index in pointer.indices)
+        or any(_depends(index, row) for index in last)
+    ):
         return False
     is_apart = shape is None or shape[-1] * element.size_bytes > NEAR_BYTES
     return is_apart and any(is_index_of(index, row) for index in outer)
