@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from ...ir.functions import Call
 from ...ir.nodes import Statement, blocks, operands, walk
 from ...ir.statements import ALL, Alloca, Const, MatrixPtr, Operation, RangeFor, base_pointer
 from ...ir.tasks import Kernel, Task
@@ -30,8 +31,8 @@ from ..analysis.linear import Linear, Reader
 from ..analysis.queries import leaves_block
 from ..context import PassContext
 
-FEWEST, MOST = 9, 224
-"""The fewest numbers of an array, and the most of all arrays of a task: compilers do what is needed for less, and a
+FEWEST, MOST = 3, 224
+"""The fewest numbers of an array, and the most of all arrays of a task: compilers do what is needed for fewer, and a
 thread has up to 255 registers."""
 LONGEST = 64
 """The most iterations of a loop that is unrolled."""
@@ -156,5 +157,7 @@ def _copies(statements: Iterable[Statement], trips: Mapping[Statement, int]) -> 
     total = 0
     for statement in statements:
         inner = sum(_copies(block.statements, trips) for block in blocks(statement))
+        if isinstance(statement, Call):
+            inner += _copies(statement.function.body.statements, trips)
         total += trips.get(statement, 1) * inner + bool(operands(statement))
     return total

@@ -8,6 +8,8 @@ An integer power becomes a product, since GLSL's `pow` is undefined for negative
 
 from __future__ import annotations
 
+from functools import partial
+
 from ...errors import SourceLocation, UnsupportedError
 from ...ir.builder import Builder
 from ...ir.nodes import Statement, walk
@@ -17,8 +19,9 @@ from ...ir.types import SCALARS, Scalar, Tensor, Type, element_of, scalars_of
 from ..context import PassContext
 from ..rewrite import Rewriter
 
-MAX_POWER = 16
-"""Largest constant exponent that becomes a product: at most 6 multiplications."""
+MAX_POWER, MAX_FAST_POWER = 16, 32
+"""Largest constant exponents that become products: of up to 6 multiplications, and of up to 8 with `fast_math`, as
+Taichi's. A denoiser with `** 32` of 25 neighbours took an H200 1.32 ms before."""
 
 FEATURES = {
     "f16": "16-bit floats (shaderFloat16)",
@@ -42,7 +45,8 @@ def legalize(kernel: Kernel, context: PassContext) -> bool:
     _check_types(kernel, context)
     if not context.may_have(kernel, ("pow",)) and not context.may_have_all(kernel, (AtomicOp, Tensor)):
         return False
-    return Rewriter({AtomicOp: _split_atomic, Operation: _expand_power}).run(kernel)
+    most = MAX_FAST_POWER if context.options.fast_math else MAX_POWER
+    return Rewriter({AtomicOp: _split_atomic, Operation: partial(_expand_power, most=most)}).run(kernel)
 
 
 def _check_types(kernel: Kernel, context: PassContext) -> None:
@@ -133,13 +137,13 @@ def _unravel(position: int, shape: tuple[int, ...]) -> list[int]:
     return indices
 
 
-def _expand_power(rewriter: Rewriter, power: Statement) -> Statement | None:
-    """Replace a power with a small whole exponent by a product (by squaring), one with exponent 0.5 by a root."""
+def _expand_power(rewriter: Rewriter, power: Statement, most: int) -> Statement | None:
+    """Replace a power with a whole exponent of up to `most` by a product (by squaring), one with exponent 0.5 by a root."""
     assert isinstance(power, Operation)
     if power.op != "pow":
         return None
     base, exponent = power.operands
-    if not isinstance(exponent, Const) or not abs(exponent.value) <= MAX_POWER:
+    if not isinstance(exponent, Const) or not abs(exponent.value) <= most:
         return None
     if exponent.value == 0.5:
         return rewriter.builder(power).op("sqrt", base)
