@@ -138,7 +138,7 @@ def _unravel(position: int, shape: tuple[int, ...]) -> list[int]:
 
 
 def _expand_power(rewriter: Rewriter, power: Statement, most: int) -> Statement | None:
-    """Replace a power with a whole exponent up to `most` by a product (by squaring), one with exponent 0.5 by a root."""
+    """Replace a power: with a whole exponent up to `most` by a product (by squaring), with exponent 0.5 by a root."""
     assert isinstance(power, Operation)
     if power.op != "pow":
         return None
