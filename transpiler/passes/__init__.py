@@ -53,6 +53,7 @@ from .arithmetic.ranges import ranges
 from .arithmetic.reciprocals import reciprocals
 from .arithmetic.root_squares import root_squares
 from .arithmetic.short_angles import short_angles
+from .arithmetic.short_quotients import short_quotients
 from .arithmetic.wrapping import wrapping
 from .atomics.block_sums import block_sums
 from .atomics.demote_atomics import demote_atomics, local_atomics
@@ -270,8 +271,9 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     loop_divisors: ("div",),
     constant_divisors: ("div",),
     root_squares: ("mul",),
-    normal_numbers: ("rsqrt", "sqrt", "div", "norm"),
+    normal_numbers: ("rsqrt", "sqrt", "norm"),
     short_angles: ("sin", "cos"),
+    short_quotients: ("div",),
     exact_ends: (RangeFor,),
     static_rows: (RangeFor,),
     unroll_loops: (RangeFor,),
@@ -401,6 +403,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         computed_choices,  # likewise; before `vector_lanes`, whose loops have few branches
         short_angles,  # before `wide_accesses`, which adds loops over single elements
         wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
+        short_quotients,  # after `wide_accesses`, whose tasks it leaves, and all passes that know what a quotient is
         row_lanes,  # after `wide_accesses`, which takes loops without loops inside; before `wrapping`: it adds sums
         unswitch_loops,  # before `vector_lanes` and `lane_loops`, whose loops have no branches inside
         vector_lanes,  # after all passes that change what a loop does, and before `wrapping`: it knows sums

@@ -1,8 +1,15 @@
-// shadesmith 0.1.0, cuda b4b191aa, gradient_of_springs.py:11: springs_grad()
+// shadesmith 0.1.0, cuda 4b11d131, gradient_of_springs.py:11: springs_grad()
 
 #define BLOCK 128
 
 constexpr int ends_n0 = 256;  // shape of ends, length, stiffness, length_grad, stiffness_grad
+
+// 1 / x by one instruction, within 1 ulp: infinite for subnormal numbers, 0 beyond 2^126.
+__device__ inline float normal_reciprocal_f32(float x) {
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
 
 // Adds to 2 floats, each atomically; from sm_90 on by one instruction, for which `address` is a
 // multiple of 8 bytes.
@@ -50,14 +57,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK) springs_grad_0(const Args ar
     int ends_s_y = ends(s).y;
     vec2 d = x(ends(s).x) - x(ends_s_y);
     // gradient_of_springs.py:14  strain = d.norm() / length[s] - 1
-    float norm_d = length(d), length_s = length_(s), length_ratio = norm_d / length_s;
-    float strain = length_ratio - 1.0f;
+    float norm_d = length(d), reciprocal_length = normal_reciprocal_f32(length_(s));
+    float length_ratio = norm_d * reciprocal_length, strain = length_ratio - 1.0f;
     // adjoint of gradient_of_springs.py:15  energy[None] += 0.5 * stiffness[s] * strain**2
     float strain_adj = strain * (energy_grad() * stiffness(s));
     stiffness_grad(s) += 0.5f * energy_grad() * (strain * strain);
     // adjoint of :14
-    length_grad(s) -= strain_adj * length_ratio / length_s;
-    vec2 d_adj = strain_adj / length_s / norm_d * d;
+    length_grad(s) -= strain_adj * length_ratio * reciprocal_length;
+    vec2 d_adj = strain_adj * reciprocal_length * normal_reciprocal_f32(norm_d) * d;
     // adjoint of :13
     atomic_add_float2(&x_grad(ends_s_y), {-d_adj.x, -d_adj.y});  // one instruction (vector_atomics)
     atomic_add_float2(&x_grad(ends(s).x), d_adj);

@@ -98,6 +98,8 @@ def derived_name(value: Statement) -> str:
             return f"{word}_{number}"
         case IfExp():
             return "holds" if value.type == u1 else "chosen"
+        case Operation(op="mul", operands=[a, Operation(op="normal_reciprocal", operands=[b])]):
+            return _operation("div", [a, b])
         case Operation(op=op, operands=operands):
             return _operation(op.removeprefix("wrapping_").removeprefix("biased_"), operands)
         case MatrixInit():

@@ -1,4 +1,4 @@
-"""Takes the short instructions for roots and reciprocals, on GPUs where subnormal numbers take more of them.
+"""Takes the short instructions for roots, on GPUs where subnormal numbers take more of them.
 
     $3 = dot $1, $1                 $3 = dot $1, $1
     $4 = add $3, 1e-4               $4 = add $3, 1e-4
@@ -8,10 +8,9 @@
 instructions that a pair of bodies takes. A square to which a program adds a softening is never so small, and the bits
 of the result are the same.
 
-With `fast_math`, in loops and in functions that they call (nothing else waits for arithmetic), the short instructions
-are taken whatever the operand is, as NVIDIA's Vulkan driver does: a square root of a subnormal number is 0 and `1 / x`
-of one infinite, and 0 beyond 2^126 (three instructions in place of nine). So are the
-lengths of vectors.
+With `fast_math`, in loops and in functions that they call (nothing else waits for arithmetic), the short instruction is
+taken whatever the operand of a square root is, as NVIDIA's Vulkan driver does: that of a subnormal number is 0. So are
+the lengths of vectors.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from math import inf, sqrt
 
 from ...ir.functions import in_loops
 from ...ir.nodes import Statement, walk
-from ...ir.statements import Const, Operation, RangeFor, While, is_const
+from ...ir.statements import Const, Operation, RangeFor, While
 from ...ir.tasks import Kernel
 from ...ir.types import element_of, f32
 from ..context import PassContext
@@ -35,7 +34,7 @@ ROUNDING = 1 - 2.0**-20
 
 
 def normal_numbers(kernel: Kernel, context: PassContext) -> bool:
-    """Replace roots of numbers that are certainly normal, and in loops all roots and reciprocals."""
+    """Replace roots of numbers that are certainly normal, and in loops all roots."""
     if not context.capabilities.slow_subnormals:
         return False
     known: dict[Statement, float] = {}
@@ -63,9 +62,6 @@ def _shorten(operation: Operation, is_in_loop: bool, known: dict[Statement, floa
     operand = operation.operands[-1]
     if isinstance(operand, Const):
         return False
-    if is_in_loop and operation.op == "div" and is_const(operation.operands[0], 1):
-        operation.op, operation.operands = "normal_reciprocal", [operand]
-        return True
     if operation.op == "sqrt" and not is_in_loop:
         return False
     if operation.op not in ("rsqrt", "sqrt") or (operation.op == "rsqrt" and not _is_normal(operand, known)):
