@@ -365,7 +365,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         block_sums,  # after `reduce_atomics`, likewise
         block_local,  # after `reduce_atomics`: an entry with reductions has no barriers in its iterations
         register_tiles,  # after these: an entry with reductions has no barriers in its iterations
-        block_tiles,  # after these: an entry with reductions or copies has no barriers in its iterations
+        block_tiles,  # after these: an entry with copies has no barriers in its iterations
         shared_rows,  # after `block_tiles`: a row of a tile is none, and what it adds are loops over few steps
         shared_columns,  # likewise; after `shared_rows`, which makes loops over rows
         transposed_tiles,  # after these, whose loops have an order or share rows
