@@ -242,3 +242,29 @@ def test_what_one_thread_does_better() -> None:
 
     assert SHARED in roots.source(3, arch=ti.cuda) and SHARED not in roots.source(60, arch=ti.cuda)
     assert SHARED in experts.source(few, arch=ti.cuda) and SHARED not in experts.source(w, arch=ti.cuda)
+
+
+@pytest.mark.targets("cuda", "vulkan")
+def test_as_many_rows_as_an_array_has(target: str) -> None:
+    """The number of rows is an argument; that of the array says that they are few."""
+    n, most = 5000, 9
+    v, w, result = ti.field(ti.f32, (most, n)), ti.field(ti.f32, n), ti.field(ti.f32, most)
+
+    @ti.kernel
+    def project(first: ti.i32, end: ti.i32):
+        for j in range(first, end):
+            s = 0.0
+            for i in range(n):
+                s += w[i] * v[j, i]
+            result[j] = s
+
+    random = np.random.default_rng(1)
+    v.from_numpy(random.random((most, n), dtype=np.float32))
+    w.from_numpy(random.random(n, dtype=np.float32))
+    for first, end in ((0, 0), (3, 2), (2, 3), (0, 9), (1, 8)):
+        result.fill(-1)
+        project(first, end)
+        true = v.to_numpy().astype(np.float64) @ w.to_numpy()
+        expected = np.where((np.arange(most) >= first) & (np.arange(most) < end), true, -1)
+        np.testing.assert_allclose(result.to_numpy(), expected, rtol=1e-5)
+    assert "a block, share a row" in project.source(0, 9, arch=ti.cuda)

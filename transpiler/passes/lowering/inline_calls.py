@@ -4,8 +4,8 @@
     b = call half(a)
 
 A function with several `return`s stays one: its source is closer to Python's than its statements with flags. A part of
-a function of our own library is inlined however long it is, if it is called once. So is a function with a serial loop
-that an iteration of a parallel one calls: tiles, sums that threads share and vectors are found in the bodies of these.
+a function of our own library is inlined however long it is, if it is called once. So is a function with the only serial
+loop of an iteration: tiles, sums that threads share and vectors are found in the bodies of parallel loops.
 All pairs of bodies, sums of rows and products of matrices by three functions took an H200 1.06 ms before and .28 after.
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 from ...errors import NOWHERE
 from ...ir.functions import Call, CallResult, Function, Reference, called, calls
 from ...ir.nodes import Block, Effect, Statement, clone, replace_uses, walk, walk_blocks
-from ...ir.statements import ArgLoad, Const, RangeFor, Return, StructFor
+from ...ir.statements import ArgLoad, Const, RangeFor, Return, StructFor, repeats
 from ...ir.tasks import Kernel
 from ..context import PassContext
 
@@ -32,8 +32,7 @@ def inline_calls(kernel: Kernel, context: PassContext) -> bool:
     for root in kernel.roots():
         for call in calls(root):
             sites.setdefault(call.function, []).append(call)
-    iterations = [loop.body for loop in kernel.body if isinstance(loop, (RangeFor, StructFor)) and not loop.serialize]
-    outermost = {statement for body in iterations for statement in body if isinstance(statement, Call)}
+    works = {call for loop in kernel.body if (call := _work(loop)) is not None}
     chosen: set[Statement] = set()
     only: set[Function] = set()
     for function in called(kernel.body):  # callees first, so that what is moved has no call left to replace
@@ -41,9 +40,7 @@ def inline_calls(kernel: Kernel, context: PassContext) -> bool:
         if function.statements is None or not _is_straight(function):
             continue
         is_short = function.statements <= FEW or function.library.startswith("_")
-        is_all = (
-            function.statements <= FEW_WITH_LOOP and not outermost.isdisjoint(sites[function]) and _has_loop(function)
-        )
+        is_all = function.statements <= FEW_WITH_LOOP and not works.isdisjoint(sites[function])
         if len(sites[function]) == 1 and (is_short or is_all):
             only.add(function)
             chosen.update(sites[function])
@@ -73,8 +70,17 @@ def _is_straight(function: Function) -> bool:
     return not returns or returns == function.body.statements[-1:]
 
 
+def _work(loop: Statement) -> Call | None:
+    """Return the call in an iteration of a parallel loop that runs its only serial loops, None if there is no such."""
+    if not isinstance(loop, (RangeFor, StructFor)) or loop.serialize:
+        return None
+    found = [s for s in walk(loop.body) if repeats(s) or (isinstance(s, Call) and _has_loop(s.function))]
+    call = found[0] if len(found) == 1 else None
+    return call if isinstance(call, Call) and call in loop.body.statements else None
+
+
 def _has_loop(function: Function) -> bool:
-    """Return whether a function runs a loop in each call."""
+    """Return whether each call of a function runs a loop."""
     return any(isinstance(s, RangeFor) and not s.unroll for s in function.body)
 
 

@@ -205,13 +205,30 @@ def _operations(statements: Sequence[Statement], depth: int = 8) -> int:
 
 def threads_of_block(loop: RangeFor, rows: Sequence[RangeFor]) -> int:
     """Return how many threads of a block should share each of a few long rows, 0 if none should."""
-    count, lengths = _most_rows(loop), [_length(row, loop) for row in rows]
+    count, lengths = _most_rows(loop) or _rows_of_arrays(loop, rows), [_length(row, loop) for row in rows]
     if not 0 < count < MANY_ROWS or min(lengths) < LONG:
         return 0
     threads = MOST_THREADS
     while threads > LEAST_THREADS and (threads * count > BUSY or threads * ELEMENTS > min(lengths)):
         threads //= 2
     return threads
+
+
+def _rows_of_arrays(loop: RangeFor, rows: Sequence[RangeFor]) -> int:
+    """Return how many rows the arrays have of which each iteration of a loop reads one, 0 if that is not known.
+
+    Projections of 2^18 numbers on the first k of 13 other vectors, `for j in range(k): for i in range(n): s += w[i]
+    * v[j, i]`, took an H200 .19 ms with a warp each.
+    """
+    if len(loop.starts) > 1:
+        return 0
+    found = []
+    for access in (s for row in rows for s in row.body if isinstance(s, GlobalLoad)):
+        pointer = base_pointer(access.pointer)
+        if isinstance(pointer, GlobalPtr) and pointer.array.shape is not None:
+            pairs = zip(pointer.indices, pointer.array.shape, strict=True)
+            found += [extent for index, extent in pairs if is_index_of(index, loop)]
+    return min(found, default=0)
 
 
 def _length(row: RangeFor, loop: RangeFor) -> int:
