@@ -42,7 +42,7 @@ LINE = "\x00"
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A comment that explains why the source differs from the Python line.
+    """A comment that explains why the source differs from the Python line. Printers know `why_comments`.
 
     Attributes:
         template: the message, with `LINE` for the line of `location`: a cached kernel may have moved in its file.

@@ -60,7 +60,7 @@ def flush_subnormals(kernel: Kernel, context: PassContext) -> bool:
     if not context.capabilities.traps_subnormals or not context.options.fast_math:
         return False
     arrays = _carried(kernel)
-    return bool(arrays) and _Flushing(kernel, Factors(kernel, arrays)).run(context.options.why_comments)
+    return bool(arrays) and _Flushing(kernel, Factors(kernel, arrays)).run()
 
 
 def _carried(kernel: Kernel) -> set[Array]:
@@ -106,11 +106,11 @@ class _Flushing:
         if isinstance(store.value, LocalLoad) and isinstance(store.value.type, Struct):
             self.copies.setdefault(base_pointer(store.value.pointer), set()).add(array)
 
-    def run(self, explains: bool) -> bool:
-        """Flush what decays; return whether anything does. explains: with a comment."""
+    def run(self) -> bool:
+        """Flush what decays; return whether anything does."""
         changed = False
         for root in _repeated(self.kernel):
-            has_remark = not explains
+            has_remark = False
             for block in walk_blocks(root):
                 for store in [s for s in block if isinstance(s, (GlobalStore, LocalStore))]:
                     old = store.value

@@ -61,7 +61,7 @@ def block_sums(kernel: Kernel, context: PassContext) -> bool:
                 block = LARGE_BLOCK if is_large else _threads_for(task, FLOAT_BLOCK if has_floats else BLOCK)
                 task.block_dim = min(block, capabilities.max_block_dim)
             remark = Remark("to the block's copy (block_sums)")
-            for atomic in (atomic for atomics in found.values() for atomic in atomics if options.why_comments):
+            for atomic in (atomic for atomics in found.values() for atomic in atomics):
                 atomic.remarks = (*atomic.remarks, remark)
     return any(task.block_sums for task in kernel.tasks)
 

@@ -55,7 +55,7 @@ from ..context import PassContext
 COMPUTED = (GlobalPtr, MatrixPtr, StructPtr, Const, ArgLoad, ArrayShape, Operation, Cast, MatrixElement, GlobalLoad)
 """What an index may be computed by, again behind the loop."""
 SUMS = ("add", "sub")
-NOTE = "one atomic addition for all (joined_sums)"
+REMARK = Remark("one atomic addition for all (joined_sums)")
 
 
 def joined_sums(kernel: Kernel, context: PassContext) -> bool:
@@ -76,7 +76,6 @@ class _Joining:
         self.task, self.used = task, count_uses(task.body)
         self.adds_floats = context.options.fast_math and not context.options.deterministic
         self.written = written_objects(task.body)
-        self.remarks = (Remark(NOTE),) if context.options.why_comments else ()
 
     def block(self, block: Block) -> bool:
         """Join the additions of a block, and of the loops in it, outer ones first."""
@@ -121,7 +120,7 @@ class _Joining:
             around.statements[position : position + 1] = own.block.statements
         after = Builder(Block(), first.location)
         sum = after.atomic("add", _outside(after, first.pointer, inside), after.load(variable))
-        sum.remarks = (*first.remarks, *self.remarks)
+        sum.remarks = (*first.remarks, REMARK)
         position = block.statements.index(loop)
         block.statements[position : position + 1] = [*before.block.statements, loop, *after.block.statements]
 
@@ -191,8 +190,8 @@ class _Joining:
         block.statements.remove(first)
         position = block.statements.index(second)
         block.statements[position:position] = builder.block.statements
-        if not set(self.remarks) <= set(second.remarks):
-            second.remarks = (*second.remarks, *self.remarks)
+        if REMARK not in second.remarks:
+            second.remarks = (*second.remarks, REMARK)
 
     # --- conditions
 

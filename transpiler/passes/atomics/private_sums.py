@@ -150,7 +150,7 @@ def _make_plain(kernel: Kernel, plain: set[Statement], context: PassContext) -> 
         builder = rewriter.builder(atomic)
         total = builder.op(ATOMIC_OPS[atomic.op], builder.load(atomic.pointer), atomic.value)
         store = builder.store(atomic.pointer, total)
-        store.remarks = (*atomic.remarks, *((remark,) if context.options.why_comments else ()))
+        store.remarks = (*atomic.remarks, remark)
         return DROPPED
 
     Rewriter({AtomicOp: rule}).run(kernel)

@@ -269,7 +269,7 @@ def _accumulate(body: Block, accumulators: dict[Statement, Statement], context: 
         value = builder.cast(atomic.value, element_of(pointer.type))
         new = builder.op(ATOMIC_OPS[atomic.op], builder.load(pointer), value)
         store = builder.store(pointer, new)
-        store.remarks = (*atomic.remarks, *((remark,) if context.options.why_comments else ()))
+        store.remarks = (*atomic.remarks, remark)
         return DROPPED
 
     Rewriter({AtomicOp: rule}).block(body)

@@ -62,7 +62,7 @@ def bit_terms(kernel: Kernel, context: PassContext) -> bool:
         for loop in [s for s in walk(root) if isinstance(s, While)]:
             for block in _own_blocks(loop.body):
                 for branch in [s for s in block.statements if isinstance(s, If)]:
-                    changed |= _replace(block, branch, context)
+                    changed |= _replace(block, branch)
     return changed
 
 
@@ -75,7 +75,7 @@ def _own_blocks(block: Block) -> Iterator[Block]:
                 yield from _own_blocks(inner)
 
 
-def _replace(block: Block, branch: If, context: PassContext) -> bool:
+def _replace(block: Block, branch: If) -> bool:
     """Replace a branch on a bit that does no more than add to floats, or multiply them; return whether it is one."""
     condition, inside = branch.condition, branch.then.statements
     if branch.otherwise is not None or len(inside) > MOST or not isinstance(condition, Operation):
@@ -88,7 +88,7 @@ def _replace(block: Block, branch: If, context: PassContext) -> bool:
         return False
     builder = Builder(Block(), branch.location)
     bit, is_set = _bit(builder, condition)
-    remarks = (REMARK,) if context.options.why_comments else ()
+    remarks: tuple[Remark, ...] = (REMARK,)
     for statement in inside:
         if isinstance(statement, LocalStore):
             _choose(builder, statement, bit, is_set)

@@ -33,7 +33,7 @@ def eager_conditions(kernel: Kernel, context: PassContext) -> bool:
     changed = False
     for block in _one_at_a_time(kernel):
         for branch in [s for s in block if isinstance(s, If) and _guards_quotient(s)]:
-            _count(block, branch, context.options.why_comments)
+            _count(block, branch)
             changed = True
     return changed
 
@@ -87,7 +87,7 @@ def _is_of_floats(comparison: Statement) -> bool:
     return all(isinstance(type, Scalar) and type.is_float for type in types)
 
 
-def _count(block: Block, branch: If, has_remarks: bool) -> None:
+def _count(block: Block, branch: If) -> None:
     """Let a branch count the comparisons that hold."""
     parts = list(comparisons_of(branch.condition))
     builder = Builder(Block(), branch.location)
@@ -95,7 +95,6 @@ def _count(block: Block, branch: If, has_remarks: bool) -> None:
     for part in parts[1:]:
         total = builder.op("add", total, builder.add(Cast(part, type=i32)))
     branch.condition = builder.op("eq", total, builder.const(len(parts), i32))
-    if has_remarks:
-        branch.remarks = (*branch.remarks, Remark(REMARK, "above", branch.location))
+    branch.remarks = (*branch.remarks, Remark(REMARK, "above", branch.location))
     position = block.statements.index(branch)
     block.statements[position:position] = builder.block.statements

@@ -38,7 +38,7 @@ def early_terms(kernel: Kernel, context: PassContext) -> bool:
     capabilities = context.capabilities
     if not (capabilities.jumps_over_terms or capabilities.vectorizes_loops):
         return False
-    remark = None if not context.options.why_comments else LANES if capabilities.vectorizes_loops else JUMPS
+    remark = LANES if capabilities.vectorizes_loops else JUMPS
     changed = False
     for task in kernel.tasks:
         for around in list(walk_blocks(task.body)) if task.loop is not None else []:
@@ -50,7 +50,7 @@ def early_terms(kernel: Kernel, context: PassContext) -> bool:
     return changed
 
 
-def _in_loop(loop: RangeFor, remark: Remark | None) -> bool:
+def _in_loop(loop: RangeFor, remark: Remark) -> bool:
     """Move what such branches of a loop compute before them."""
     changed = False
     for block in list(walk_blocks(loop.body)):
@@ -76,7 +76,7 @@ def _leaves_one_out(branch: If, loop: RangeFor) -> bool:
     return all(s.op in ("add", "sub") for s in own if isinstance(s, Operation))
 
 
-def _compute_early(block: Block, branch: If, remark: Remark | None) -> bool:
+def _compute_early(block: Block, branch: If, remark: Remark) -> bool:
     """Move what the other iterations compute before a branch, if the rest only stores to variables."""
     position = block.statements.index(branch)
     before, behind = block.statements[:position], block.statements[position + 1 :]
@@ -94,11 +94,11 @@ def _compute_early(block: Block, branch: If, remark: Remark | None) -> bool:
     return True
 
 
-def _name_terms(moved: list[Statement], rest: list[Statement], remark: Remark | None) -> None:
+def _name_terms(moved: list[Statement], rest: list[Statement], remark: Remark) -> None:
     """Give names to what the branch uses, so that it is a statement before it."""
     early = set(moved)
     used = {value: None for s in rest for value in operands(s) if value in early and isinstance(value, Operation)}
     for value in used:
         value.name = value.name or "term"
-    if used and remark is not None:
+    if used:
         next(iter(used)).remarks = (remark,)

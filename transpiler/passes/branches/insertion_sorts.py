@@ -76,7 +76,7 @@ def insertion_sorts(kernel: Kernel, context: PassContext) -> bool:
         return False
     found = [(root, insertion) for root in kernel.roots() for insertion in _insertions(root)]
     for _, insertion in found:
-        _replace(insertion, context.options.why_comments)
+        _replace(insertion)
     for task in kernel.tasks:
         if any(root is task.body for root, _ in found) and task.loop is not None:
             task.as_lanes = not task.lane_loops and _may_be_lanes(task, task.loop)
@@ -246,7 +246,7 @@ def _distance(index: Statement, loop: RangeFor, place: Alloca | None) -> int | N
     return None
 
 
-def _replace(found: Insertion, has_remarks: bool) -> None:
+def _replace(found: Insertion) -> None:
     """Replace the body of the outer loop, and let both be unrolled."""
     loop = found.outer
     outer = Builder(Block(), loop.location)
@@ -272,8 +272,7 @@ def _replace(found: Insertion, has_remarks: bool) -> None:
     test: Statement = body.op(found.test.op, *operands)
     if not found.goes_on:
         test = body.op("logical_not", test)
-    remarks = (REMARK,) if has_remarks else ()
-    body.add(LocalStore(moves, body.op("bit_and", body.load(moves), test), remarks=remarks))
+    body.add(LocalStore(moves, body.op("bit_and", body.load(moves), test), remarks=(REMARK,)))
     going = body.add(LocalLoad(moves, type=u1))
     for array, value in found.values.items():
         body.store(at_place[array], body.op("select", going, value, before[array]))

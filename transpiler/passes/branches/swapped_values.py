@@ -43,16 +43,15 @@ def swapped_values(kernel: Kernel, context: PassContext) -> bool:
     """Replace such branches."""
     if not context.capabilities.predicts_branches:
         return False
-    remarks = (REMARK,) if context.options.why_comments else ()
     changed = False
     for root in kernel.roots():
         for block in walk_blocks(root):
             for branch in [s for s in block.statements if isinstance(s, If)]:
-                changed |= _replace(block, branch, remarks)
+                changed |= _replace(block, branch)
     return changed
 
 
-def _replace(block: Block, branch: If, remarks: tuple[Remark, ...]) -> bool:
+def _replace(block: Block, branch: If) -> bool:
     """Replace a branch that swaps two numbers which it compares, and nothing else; return whether it is one."""
     condition = branch.condition
     if branch.otherwise is not None or not isinstance(condition, Operation) or condition.op not in COMPARISONS:
@@ -67,6 +66,7 @@ def _replace(block: Block, branch: If, remarks: tuple[Remark, ...]) -> bool:
         again = [old.get(_compared(operand), operand) for operand in condition.operands]
         condition = builder.op(condition.op, *again)
     chosen = {place: builder.op("select", condition, old[other], old[place]) for place, (_, other) in swapped.items()}
+    remarks: tuple[Remark, ...] = (REMARK,)
     for place, (pointer, _) in swapped.items():
         builder.add(LocalStore(pointer, chosen[place], remarks=remarks))
         remarks = ()

@@ -59,7 +59,6 @@ class _Simplifier(Rewriter):
         super().__init__(RULES)
         self.fast_math = context.options.fast_math
         self.takes_roots = self.fast_math and not context.capabilities.is_reference  # not in the interpreter
-        self.explains = context.options.why_comments
         self.explained = False
         self.has_exits = False
         """Whether a statement so far is a break, continue or return."""
@@ -67,7 +66,7 @@ class _Simplifier(Rewriter):
         """Whether all changes so far use a value that is there in place of another."""
 
     def run(self, kernel: Kernel) -> bool:
-        top = list(kernel.body.statements) if self.explains else []
+        top = list(kernel.body.statements)
         changed = super().run(kernel)
         if self.explained:
             attach_remarks(kernel)
@@ -104,9 +103,8 @@ class _Simplifier(Rewriter):
 
     def explain(self, statement: Statement, value: object) -> None:
         """Record why a user's `if` or `while` is removed."""
-        if self.explains:
-            self.explained = True
-            self.out.append(constant_condition(statement.location, value, "simplify"))
+        self.explained = True
+        self.out.append(constant_condition(statement.location, value, "simplify"))
 
     def block(self, block: Block) -> None:
         """Rewrite a block; drop statements after control leaves it."""

@@ -46,7 +46,7 @@ def conditional_loads(kernel: Kernel, context: PassContext) -> bool:
         for loop in [s for s in walk(task.body) if isinstance(s, RangeFor) and _may_be_unrolled(s)]:
             if any(map(_stores_neighbours, loop.body)) and any(_conditional(loop.body)):
                 loop.unroll, loop.unroll_count = False, 1
-                loop.remarks = (*loop.remarks, REMARK) if context.options.why_comments else loop.remarks
+                loop.remarks = (*loop.remarks, REMARK)
                 changed = True
     return changed
 

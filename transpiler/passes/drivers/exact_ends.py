@@ -28,8 +28,7 @@ def exact_ends(kernel: Kernel, context: PassContext) -> bool:
                 statement.exact_ends = tuple(_exact_end(statement, axis) for axis in range(len(statement.starts)))
                 if any(end is not None for end in statement.exact_ends):
                     changed = True
-                    if context.options.why_comments:
-                        statement.remarks = (*statement.remarks, Remark(REMARK, "above", statement.location))
+                    statement.remarks = (*statement.remarks, Remark(REMARK, "above", statement.location))
     return changed
 
 

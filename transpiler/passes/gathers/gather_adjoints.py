@@ -62,7 +62,7 @@ def gather_adjoints(kernel: Kernel, context: PassContext) -> bool:
     for statement in kernel.body.statements:
         if is_parallel_loop(statement):
             assert isinstance(statement, (RangeFor, StructFor))
-            result += _replaced(statement, primal, context.options.why_comments)
+            result += _replaced(statement, primal)
         else:
             result.append(statement)
     if result == kernel.body.statements:
@@ -72,14 +72,14 @@ def gather_adjoints(kernel: Kernel, context: PassContext) -> bool:
     return True
 
 
-def _replaced(loop: Loop, primal: dict[Array, Array], explains: bool) -> list[Statement]:
+def _replaced(loop: Loop, primal: dict[Array, Array]) -> list[Statement]:
     """Return the loops that gather what a loop adds to gradients, and the loop without these additions."""
     found = _gatherings(loop, primal)
     if not found.is_light:
         for first, second in with_stored_adjoint(loop):
             others = _gatherings(second, primal)
             if others.built and others.is_light:
-                first.body.statements[-1].remarks = (Remark(STORED),) if explains else ()
+                first.body.statements[-1].remarks = (Remark(STORED),)
                 return [first, *_without(second, others)]
     return _without(loop, found)
 

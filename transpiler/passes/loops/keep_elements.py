@@ -66,7 +66,7 @@ def keep_elements(kernel: Kernel, context: PassContext) -> bool:
         if any(array.may_alias for array in arrays) and not context.capabilities.is_reference:
             _leave_if_overlapping(kernel, task, arrays)
         for array in arrays:
-            changed |= _Keeper(task, array, options.why_comments).block(task.body)
+            changed |= _Keeper(task, array).block(task.body)
     return changed
 
 
@@ -78,7 +78,7 @@ def _leave_if_overlapping(kernel: Kernel, task: Task, arrays: list[Array]) -> No
         arrays = [array for array in arrays if _is_changed_often(task.body, array)]
     conditions: list[Condition] = []
     for array in arrays:
-        keeper = _Keeper(task, array, False)
+        keeper = _Keeper(task, array)
         others = keeper.others_in(task.body)
         if not array.strided and not any(other.strided for other in others):
             conditions += [Apart(array, other) for other in others]
@@ -152,8 +152,8 @@ class _Keeper:
     others: filled in place of a change. unsure: the axes of the loop at whose indices the array may have no element.
     """
 
-    def __init__(self, task: Task, array: Array, explains: bool) -> None:
-        self.task, self.array, self.explains = task, array, explains
+    def __init__(self, task: Task, array: Array) -> None:
+        self.task, self.array = task, array
         self.others: dict[Array, None] | None = None
         self.unsure: dict[tuple[int, ...], None] = {}
 
@@ -296,8 +296,7 @@ class _Keeper:
             builder = Builder(Block(), self.accesses([end])[-1].location)
             self.last_store = builder.add(GlobalStore(element, builder.add(LocalLoad(variable, type=variable.type))))
             tail = builder.block.statements
-        if self.explains:
-            self.last_store.remarks = (Remark("stored once: no other iteration writes it (keep_elements)"),)
+        self.last_store.remarks = (Remark("stored once: no other iteration writes it (keep_elements)"),)
         statements = block.statements
         block.statements = [*statements[first : last + 1], *tail, *statements[last + 1 :]]
         Rewriter({GlobalLoad: self.local_access, GlobalStore: self.local_access}).block(block)

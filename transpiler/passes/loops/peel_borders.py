@@ -85,7 +85,7 @@ def peel_borders(kernel: Kernel, context: PassContext) -> bool:
         if task.loop is not None and _may_be_split(task, task.loop):
             borders = _Search(task, task.loop).run()
             if borders is not None:
-                _split(kernel, task, borders, context.options.why_comments)
+                _split(kernel, task, borders)
                 changed = True
     return changed
 
@@ -314,7 +314,7 @@ def _condition_of(statement: Statement) -> Statement | None:
 # --- two tasks --------------------------------------------------------------------------------------------------------
 
 
-def _split(kernel: Kernel, task: Task, borders: Borders, comments: bool) -> None:
+def _split(kernel: Kernel, task: Task, borders: Borders) -> None:
     """Replace a task by one of the iterations that need no bounds, and one of the others."""
     border = copy_of(task)
     put_in_place(kernel, task, [task, border])
@@ -323,11 +323,9 @@ def _split(kernel: Kernel, task: Task, borders: Borders, comments: bool) -> None
     _run_at_ends(border, *_add_bounds(border, borders))
     task.loop.starts[-1], task.loop.ends[-1], task.loop.over = first, end, None
     _leave_bounds(task.body, borders)
-    if comments:
-        name = names_of(task.loop)[-1]
-        note = f"{name} needs no bounds here; iterations at the ends of rows are another task (peel_borders)"
-        _remark(task, note)
-        _remark(border, "iterations at the ends of rows (peel_borders)")
+    name = names_of(task.loop)[-1]
+    _remark(task, f"{name} needs no bounds here; iterations at the ends of rows are another task (peel_borders)")
+    _remark(border, "iterations at the ends of rows (peel_borders)")
 
 
 def _remark(task: Task, note: str) -> None:

@@ -85,7 +85,7 @@ def row_lanes(kernel: Kernel, context: PassContext) -> bool:
     for task in kernel.tasks:
         plan = _plan_of(task)
         if plan is not None:
-            _join_rows(task, plan, context.options.why_comments)
+            _join_rows(task, plan)
             changed = True
     return changed
 
@@ -202,7 +202,7 @@ def _pays(task: Task, plan: Plan) -> bool:
 # --- the rows together ------------------------------------------------------------------------------------------------
 
 
-def _join_rows(task: Task, plan: Plan, comments: bool) -> None:
+def _join_rows(task: Task, plan: Plan) -> None:
     """Make the loop of a task take several rows as one."""
     loop, end = plan.loop, plan.loop.ends[plan.axis]
     before = Builder(task.prologue, loop.location)
@@ -218,9 +218,8 @@ def _join_rows(task: Task, plan: Plan, comments: bool) -> None:
     builder = Builder(task.body, loop.location)
     joined = _JoinedBody(plan).block(single)
     first = next(s for s in joined if isinstance(s, (RangeFor, LocalStore, GlobalStore)))
-    if comments:
-        when = "" if plan.is_certain else ", if there are many"
-        first.remarks = (Remark(f"four rows share what they load{when} (row_lanes)", "above"), *first.remarks)
+    when = "" if plan.is_certain else ", if there are many"
+    first.remarks = (Remark(f"four rows share what they load{when} (row_lanes)", "above"), *first.remarks)
     if plan.is_certain and isinstance(end, Const) and int(end.value) % ROWS == 0:
         task.body.statements += joined.statements
         return

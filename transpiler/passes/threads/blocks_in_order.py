@@ -30,10 +30,9 @@ def blocks_in_order(kernel: Kernel, context: PassContext) -> bool:
         task.loop.grid_stride = False
         if task.loop.block_dim is None and context.options.block_dim == CompileOptions().block_dim:
             task.block_dim = min(BLOCK, context.capabilities.max_block_dim)
-        if context.options.why_comments:
-            store = next(s for s in reachable(task.body) if isinstance(s, GlobalStore))
-            remark = "no grid-stride loop: blocks read neighbouring planes together (blocks_in_order)"
-            store.remarks = (Remark(remark, "above"), *store.remarks)
+        store = next(s for s in reachable(task.body) if isinstance(s, GlobalStore))
+        remark = "no grid-stride loop: blocks read neighbouring planes together (blocks_in_order)"
+        store.remarks = (Remark(remark, "above"), *store.remarks)
     return bool(found)
 
 

@@ -58,7 +58,7 @@ def warp_sums(kernel: Kernel, context: PassContext) -> bool:
             say_when(task, other, conditions)
             put_in_place(kernel, task, [task, other])
         for block, group in groups:
-            _replace(block, group, context.options.why_comments)
+            _replace(block, group)
         changed |= bool(groups)
     return changed
 
@@ -158,11 +158,11 @@ def _groups(block: Block, suitable: set[AtomicOp]) -> Iterator[Group]:
         yield block, group
 
 
-def _replace(block: Block, group: list[AtomicOp], explains: bool) -> None:
+def _replace(block: Block, group: list[AtomicOp]) -> None:
     """Join the operands of some operations, which one thread performs behind the last one."""
     joined = Builder(Block())
     branch = If(Collective("elect", [], type=u1, location=group[-1].location), location=group[-1].location)
-    branch.remarks = (Remark(NOTE, "above", branch.location),) if explains else ()
+    branch.remarks = (Remark(NOTE, "above", branch.location),)
     performed = Builder(branch.then)
     for statement in block:
         if statement not in group:

@@ -77,11 +77,11 @@ def lane_terms(kernel: Kernel, context: PassContext) -> bool:
             for loop in [s for s in around if s in loops]:
                 assert isinstance(loop, RangeFor)
                 ending = ending_of(loop)
-                if _in_loop(loop, context.options.why_comments) or ending is not None:
+                if _in_loop(loop) or ending is not None:
                     changed = True
                     name_end(around, loop)
                 if ending is not None:
-                    search_in_runs(around, loop, ending, context.options.why_comments)
+                    search_in_runs(around, loop, ending)
     return changed
 
 
@@ -195,20 +195,19 @@ def _is_next(index: Statement, loop: RangeFor, own: set[Statement]) -> bool:
     return _is_next(left, loop, own)
 
 
-def _in_loop(loop: RangeFor, has_remarks: bool) -> bool:
+def _in_loop(loop: RangeFor) -> bool:
     """Leave only sums in the branches of a loop, the inner ones first; return whether that changes it."""
-    remark = (REMARK,) if has_remarks else ()
     changed = False
     for block in reversed(list(walk_blocks(loop.body))):
         for statement in reversed(list(block)):
             if isinstance(statement, IfExp):
-                changed |= _load_early(block, statement, remark)
+                changed |= _load_early(block, statement)
             elif isinstance(statement, If):
-                changed |= _select_term(block, statement) or _compute_early(block, statement, remark)
+                changed |= _select_term(block, statement) or _compute_early(block, statement)
     return changed
 
 
-def _load_early(block: Block, choice: IfExp, remark: tuple[Remark, ...]) -> bool:
+def _load_early(block: Block, choice: IfExp) -> bool:
     """Move what the operands of `and`, `or` and conditional expressions load, and what is computed from it."""
     position = block.statements.index(choice)
     changed = False
@@ -219,12 +218,12 @@ def _load_early(block: Block, choice: IfExp, remark: tuple[Remark, ...]) -> bool
             own.statements = [*rest, *(s for s in last if s in own.statements)]
             block.statements[position:position] = moved
             position += len(moved)
-            _name(moved, [*rest, *last], "compared", remark)
+            _name(moved, [*rest, *last], "compared")
             changed = True
     return changed
 
 
-def _compute_early(block: Block, branch: If, remark: tuple[Remark, ...]) -> bool:
+def _compute_early(block: Block, branch: If) -> bool:
     """Move what a branch adds before it."""
     position = block.statements.index(branch)
     before, behind = block.statements[:position], block.statements[position + 1 :]
@@ -232,7 +231,7 @@ def _compute_early(block: Block, branch: If, remark: tuple[Remark, ...]) -> bool
     moved, rest = divided(inside)
     if branch.otherwise is not None or not any(isinstance(s, (Operation, GlobalLoad)) for s in moved):
         return False
-    _name(moved, rest, "term", remark)
+    _name(moved, rest, "term")
     if continues(branch):
         block.statements = [*before, *moved, branch, *rest]
     else:
@@ -278,7 +277,7 @@ def _added(block: Block | None) -> tuple[LocalStore, Statement] | None:
     return (store, terms[0]) if len(loads) == len(terms) == 1 and store.value in values else None
 
 
-def _name(moved: list[Statement], rest: list[Statement], name: str, remark: tuple[Remark, ...]) -> None:
+def _name(moved: list[Statement], rest: list[Statement], name: str) -> None:
     """Give names to the numbers that a branch uses, so that they are statements before it."""
     early = set(moved)
     users = [s for statement in rest for s in (statement, *(s for own in blocks(statement) for s in walk(own)))]
@@ -291,7 +290,7 @@ def _name(moved: list[Statement], rest: list[Statement], name: str, remark: tupl
         else:
             value.name = value.name or (name if value in terms else "compared")
     for value in [*terms, *compared][:1]:
-        value.remarks = remark
+        value.remarks = (REMARK,)
 
 
 def _name_of(load: GlobalLoad) -> str:
