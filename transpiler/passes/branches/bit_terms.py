@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...ir.builder import Builder
+from ...ir.constants import constant_range
 from ...ir.nodes import Block, Remark, Statement, blocks, walk
 from ...ir.statements import (
     Alloca,
@@ -177,9 +178,8 @@ def _is_below(index: Statement, count: int) -> bool:
         case Const(value=value):
             return 0 <= int(value) < count
         case LoopIndex(loop=RangeFor(unroll=True) as loop, axis=axis):
-            start, end = loop.starts[axis], loop.ends[axis]
-            if isinstance(start, Const) and isinstance(end, Const) and is_const(loop.steps[axis], 1):
-                return int(start.value) >= 0 and int(end.value) <= count
+            indices = constant_range(loop, axis)
+            return indices is not None and indices.step == 1 and indices.start >= 0 and indices.stop <= count
     return False
 
 

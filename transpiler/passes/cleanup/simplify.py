@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...ir.builder import Builder, flat_index, named_element
+from ...ir.constants import constant_range
 from ...ir.nodes import Block, Effect, Statement, operands
 from ...ir.ops import NEGATED
 from ...ir.remarks import attach_remarks, constant_condition, remark_dropped_task
@@ -191,10 +192,8 @@ def _range_for(rewriter: _Simplifier, loop: Statement) -> Statement | None:
 
 
 def _is_empty_range(loop: RangeFor, axis: int) -> bool:
-    begin, end, step = loop.starts[axis], loop.ends[axis], loop.steps[axis]
-    if not (isinstance(begin, Const) and isinstance(end, Const) and isinstance(step, Const)):
-        return False
-    return begin.value >= end.value if step.value > 0 else begin.value <= end.value
+    indices = constant_range(loop, axis)
+    return indices is not None and not indices
 
 
 def _exit(rewriter: Rewriter, statement: Statement) -> Statement | None:

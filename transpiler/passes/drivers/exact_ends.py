@@ -8,8 +8,9 @@ hints and other bodies change nothing. Right are `!=`, a start or end that is no
 
 from __future__ import annotations
 
+from ...ir.constants import constant_range
 from ...ir.nodes import Remark, walk
-from ...ir.statements import Const, RangeFor
+from ...ir.statements import RangeFor
 from ...ir.tasks import Kernel
 from ..context import PassContext
 
@@ -34,10 +35,8 @@ def exact_ends(kernel: Kernel, context: PassContext) -> bool:
 
 def _exact_end(loop: RangeFor, axis: int) -> int | None:
     """Return the index after the last one; None if a bound is not constant, or none is negative."""
-    bounds = (loop.starts[axis], loop.ends[axis], loop.steps[axis])
-    numbers = [int(bound.value) for bound in bounds if isinstance(bound, Const)]
-    if len(numbers) < len(bounds) or min(numbers[:2]) >= 0:
+    indices = constant_range(loop, axis)
+    if indices is None or min(indices.start, indices.stop) >= 0:
         return None
-    indices = range(*numbers)
     last = indices.start + len(indices) * indices.step
     return last if len(indices) and I32_MIN <= last <= I32_MAX else None

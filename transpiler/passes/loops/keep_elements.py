@@ -19,13 +19,13 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from ...ir.builder import Builder
+from ...ir.constants import constant_range
 from ...ir.functions import Call, reachable
 from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, operands, walk
 from ...ir.statements import (
     Alloca,
     Array,
     AtomicOp,
-    Const,
     GlobalLoad,
     GlobalPtr,
     GlobalStore,
@@ -218,8 +218,7 @@ class _Keeper:
         loop, element = region[0], self.array.element
         if len(region) > 1 or not isinstance(loop, RangeFor) or not loop.unroll or len(loop.starts) > 1:
             return False
-        bounds = [value.value for value in (*loop.starts, *loop.ends, *loop.steps) if isinstance(value, Const)]
-        if not isinstance(element, Tensor) or element.shape != (bounds[1],) or bounds != [0, element.size, 1]:
+        if not isinstance(element, Tensor) or len(element.shape) > 1 or constant_range(loop) != range(element.size):
             return False
         if not all(isinstance(access, GlobalStore) for access in self.accesses(region)) or any(
             map(leaves_block, loop.body)
@@ -256,7 +255,7 @@ class _Keeper:
                 return True
         if surely_exists(pointer):
             return True
-        while isinstance(first, RangeFor) and _runs(first):
+        while isinstance(first, RangeFor) and trip_count(first):
             inner = [s for s in first.body.statements if self.accesses([s])]
             if any(leaves_block(s) or isinstance(s, Return) for s in walk(first.body)):
                 return False
@@ -333,15 +332,6 @@ def _arrays_of(statement: Statement) -> Iterator[Array]:
 def _stores_whole(statement: Statement) -> bool:
     """Return whether a statement stores a whole element."""
     return isinstance(statement, GlobalStore) and isinstance(statement.pointer, GlobalPtr)
-
-
-def _runs(loop: RangeFor) -> bool:
-    """Return whether a loop has an iteration."""
-    bounds = zip(loop.starts, loop.ends, loop.steps, strict=True)
-    return all(
-        isinstance(a, Const) and isinstance(b, Const) and isinstance(c, Const) and (b.value - a.value) * c.value > 0
-        for a, b, c in bounds
-    )
 
 
 class _Copies:

@@ -23,6 +23,7 @@ from collections.abc import Hashable
 from dataclasses import field
 
 from ...ir.builder import Builder
+from ...ir.constants import constant_range
 from ...ir.nodes import Block, Effect, Remark, Statement, operands, replace_uses, walk, walk_blocks
 from ...ir.statements import (
     ArrayShape,
@@ -299,9 +300,7 @@ class _Search(Reader):
 def _indices_of(index: Index) -> range | None:
     """Return the indices of a loop along an axis, None if its bounds are not constant."""
     loop, axis = index
-    bounds = (loop.starts[axis], loop.ends[axis], loop.steps[axis]) if isinstance(loop, RangeFor) else ()
-    numbers = [int(bound.value) for bound in bounds if isinstance(bound, Const)]
-    return range(*numbers) if len(numbers) == 3 else None
+    return constant_range(loop, axis) if isinstance(loop, RangeFor) else None
 
 
 def _condition_of(statement: Statement) -> Statement | None:

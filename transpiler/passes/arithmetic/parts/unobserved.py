@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
+from ....ir.constants import constant_range
 from ....ir.functions import Call, Reference
 from ....ir.nodes import Block, Statement, blocks, operands, walk, walk_blocks
 from ....ir.ops import WRAPPING
@@ -193,12 +194,11 @@ def _most_trips(loop: RangeFor | While) -> int:
     if isinstance(loop, While):
         return MOST
     count = 1
-    for start, end, step in zip(loop.starts, loop.ends, loop.steps, strict=True):
+    for axis, step in enumerate(loop.steps):
         assert isinstance(step, Const)
-        if isinstance(start, Const) and isinstance(end, Const):
-            count *= len(range(int(start.value), int(end.value), int(step.value)))
-        else:
-            count *= -(-_most_between(start, end) // abs(int(step.value)))
+        indices = constant_range(loop, axis)
+        most = -(-_most_between(loop.starts[axis], loop.ends[axis]) // abs(int(step.value)))
+        count *= most if indices is None else len(indices)
     return count
 
 

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....ir.constants import constant_range
 from ....ir.nodes import Block, Effect, Statement, blocks, operands, walk
-from ....ir.statements import Break, Const, Continue, GlobalPtr, If, LoopIndex, RangeFor
+from ....ir.statements import Break, Continue, GlobalPtr, If, LoopIndex, RangeFor
 from ...analysis.queries import is_index_of, names_of
 from ...loops.parts.unrolled import iteration_of
 from ...tasks.parts.copies import copy_of_block
@@ -65,8 +66,8 @@ def _is_short(loop: RangeFor, axis: int) -> bool:
     """Return whether a loop has a few iterations along an axis, and runs to its end."""
     if any(isinstance(statement, (Break, Continue)) for statement in walk(loop.body)):
         return False
-    bounds = [b.value for b in (loop.starts[axis], loop.ends[axis], loop.steps[axis]) if isinstance(b, Const)]
-    return len(bounds) == 3 and len(range(*map(int, bounds))) <= MOST
+    indices = constant_range(loop, axis)
+    return indices is not None and len(indices) <= MOST
 
 
 def _is_innermost(loop: RangeFor, axis: int, wanted: set[tuple[RangeFor, int]]) -> bool:
@@ -98,7 +99,7 @@ def _unrolled(loop: RangeFor, axes: set[int]) -> list[Statement]:
         for index in walk(one.body):
             if is_index_of(index, loop) and index.axis == axis:
                 index.loop, index.axis = one, 0
-        values = range(*(int(b.value) for b in (*one.starts, *one.ends, *one.steps) if isinstance(b, Const)))
+        values = (constant_range(one) if axis in axes else None) or ()
         inside = [s for value in values for s in iteration_of(one, value)] if axis in axes else [one]
     return inside
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 from itertools import chain
 
 from ....ir.builder import Builder
+from ....ir.constants import constant_range
 from ....ir.nodes import Block, Statement, blocks, operands, replace_uses, walk, walk_blocks
 from ....ir.ops import NEGATED
 from ....ir.statements import ArgLoad, ArrayShape, Const, Continue, If, LoopIndex, Operation, RangeFor
@@ -246,9 +247,8 @@ class _Tests:
 
 def _span_along(loop: RangeFor, axis: int) -> Span | None:
     """Return the indices of a loop inside along an axis, None if they are not known."""
-    bounds = [b.value for b in (loop.starts[axis], loop.ends[axis], loop.steps[axis]) if isinstance(b, Const)]
-    numbers = range(*map(int, bounds)) if len(bounds) == 3 else range(0)
-    return Span(False, min(numbers), max(numbers)) if numbers else None
+    indices = constant_range(loop, axis)
+    return Span(False, min(indices), max(indices)) if indices else None
 
 
 def _combined(op: str, a: Span, b: Span) -> Span | None:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from dataclasses import field
 from itertools import product
-from math import prod
 
 from ....ir.nodes import Block, Effect, Statement, blocks, operands, walk
 from ....ir.snodes import Node
@@ -43,7 +42,7 @@ from ....ir.types import Scalar, Tensor, Type, i32, u1
 from ....lazy_dataclasses import dataclass
 from ...analysis.loops.reducible import is_invariant
 from ...analysis.loops.vector_loops import ELEMENTWISE, INTEGER
-from ...analysis.queries import are_indices_of, base_array, is_index_of, shift_of, trip_count
+from ...analysis.queries import are_indices_of, base_array, has_few_iterations, is_index_of, shift_of, trip_count
 from ...analysis.value_ranges import same_value
 from .neighbours import Row
 
@@ -153,16 +152,7 @@ def is_usual(task: Task) -> bool:
         return False
     start, end, step = loop.starts[-1], loop.ends[-1], loop.steps[-1]
     is_whole = loop.cells is None and not loop.order and is_const(start, 0) and is_const(step, 1) and end.type == i32
-    return is_whole and is_invariant(end) and not _is_small(loop)
-
-
-def _is_small(loop: RangeFor) -> bool:
-    """Return whether a loop certainly has few iterations."""
-    bounds = [b.value for b in (*loop.starts, *loop.ends) if isinstance(b, Const)]
-    if len(bounds) < 2 * len(loop.starts):
-        return False
-    axes = len(loop.starts)
-    return prod(int(end) - int(start) for start, end in zip(bounds[:axes], bounds[axes:])) < FEW
+    return is_whole and is_invariant(end) and not has_few_iterations(task, FEW)
 
 
 def _vectors(plan: Plan) -> set[Type]:
