@@ -7,7 +7,7 @@ A statement is one value or one effect. It names the statements it reads (`OPERA
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import field, fields
 from itertools import chain
 from typing import Any, ClassVar, Final
@@ -99,6 +99,20 @@ class Block:
 
     def __len__(self) -> int:
         return len(self.statements)
+
+    def replace(self, old: Statement, new: Iterable[Statement]) -> None:
+        """Put statements in the place of one of the block."""
+        position = self.statements.index(old)
+        self.statements[position : position + 1] = new
+
+    def insert_before(self, statement: Statement, new: Iterable[Statement]) -> None:
+        """Put statements before one of the block."""
+        position = self.statements.index(statement)
+        self.statements[position:position] = new
+
+    def drop(self, statements: Container[Statement]) -> None:
+        """Remove those of the block that are among some statements."""
+        self.statements = [statement for statement in self.statements if statement not in statements]
 
 
 def operands(statement: Statement) -> list[Statement]:

@@ -302,8 +302,7 @@ def _fit_stored(context: Context, block: Block, store: LocalStore, type: Type) -
     with context.builder.into(before):
         store.value = context.builder.fit(store.value, type)
     context.builder.location = location
-    position = block.statements.index(store)
-    block.statements[position:position] = before.statements
+    block.insert_before(store, before)
 
 
 def annotated(context: Context, frame: Frame, value: Any) -> Any:

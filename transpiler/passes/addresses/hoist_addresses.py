@@ -61,7 +61,7 @@ def _in_block(block: Block, needed: set[Statement]) -> bool:
             result.extend(moved)
             gone = set(moved)
             for inner in _without_loops(statement.body):
-                inner.statements = [each for each in inner.statements if each not in gone]
+                inner.drop(gone)
             changed = True
         result.append(statement)
     block.statements = result

@@ -118,7 +118,7 @@ class _Flushing:
                         index = block.statements.index(store)
                         # What is loaded from there was forwarded, and is what was stored.
                         replace_uses(Block(block.statements[index + 1 :]), {old: store.value})
-                        block.statements[index:index] = before
+                        block.insert_before(store, before)
                         store.remarks += () if has_remark else (Remark(REMARK, "above", store.location),)
                         has_remark = changed = True
         return changed

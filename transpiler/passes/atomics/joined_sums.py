@@ -116,13 +116,11 @@ class _Joining:
         for atomic, around in atomics:
             own = Builder(Block(), atomic.location)
             own.store(variable, own.op(atomic.op, own.load(variable), atomic.value))
-            position = around.statements.index(atomic)
-            around.statements[position : position + 1] = own.block.statements
+            around.replace(atomic, own.block)
         after = Builder(Block(), first.location)
         sum = after.atomic("add", _outside(after, first.pointer, inside), after.load(variable))
         sum.remarks = (*first.remarks, REMARK)
-        position = block.statements.index(loop)
-        block.statements[position : position + 1] = [*before.block.statements, loop, *after.block.statements]
+        block.replace(loop, [*before.block, loop, *after.block])
 
     def _is_outside(self, value: Statement, inside: set[Statement], loop: RangeFor) -> bool:
         """Return whether a pointer, or an index of one, is the same in all iterations of a loop."""
@@ -188,8 +186,7 @@ class _Joining:
         second.value = builder.op("add" if first.op == second.op else "sub", one, other)
         second.op = first.op if first.op == second.op else "add"
         block.statements.remove(first)
-        position = block.statements.index(second)
-        block.statements[position:position] = builder.block.statements
+        block.insert_before(second, builder.block)
         if REMARK not in second.remarks:
             second.remarks = (*second.remarks, REMARK)
 

@@ -78,5 +78,4 @@ def _guard(block: Block, atomic: AtomicOp) -> None:
     condition = builder.op(COMPARISONS[atomic.op], atomic.value, found)
     builder.add(If(condition, Block([atomic])))
     atomic.remarks += (REMARK,)
-    position = block.statements.index(atomic)
-    block.statements[position : position + 1] = builder.block.statements
+    block.replace(atomic, builder.block)

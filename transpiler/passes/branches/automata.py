@@ -61,6 +61,5 @@ def _select(block: Block, branch: If) -> bool:
     builder = Builder(Block(), branch.location)
     for statement in branch.then:
         store_if(builder, statement, condition, REMARK)
-    position = block.statements.index(branch)
-    block.statements[position : position + 1] = builder.block.statements
+    block.replace(branch, builder.block)
     return True

@@ -96,8 +96,7 @@ def _replace(block: Block, branch: If) -> bool:
             statement.remarks = (*statement.remarks, *remarks)
             remarks = ()
         builder.block.statements.append(statement)
-    position = block.statements.index(branch)
-    block.statements[position : position + 1] = builder.block.statements
+    block.replace(branch, builder.block)
     return True
 
 

@@ -141,5 +141,4 @@ def _replace(block: Block, branch: If, chain: Chain) -> None:
             value = builder.op("select", condition, value, now)
         builder.add(LocalStore(variable, value, remarks=remarks))
         remarks = ()
-    position = block.statements.index(branch)
-    block.statements[position : position + 1] = builder.block.statements
+    block.replace(branch, builder.block)

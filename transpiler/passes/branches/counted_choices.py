@@ -67,8 +67,7 @@ def _replace(block: Block, branch: If) -> bool:
     total = _sum(builder, _times(builder, first, counts[0][1]), other, counts[1][1])
     count = builder.op("add", builder.add(LocalLoad(variable, type=i32)), total)
     builder.add(LocalStore(variable, count, remarks=(REMARK,)))
-    position = block.statements.index(branch)
-    block.statements[position : position + 1] = builder.block.statements
+    block.replace(branch, builder.block)
     return True
 
 

@@ -96,5 +96,4 @@ def _count(block: Block, branch: If) -> None:
         total = builder.op("add", total, builder.add(Cast(part, type=i32)))
     branch.condition = builder.op("eq", total, builder.const(len(parts), i32))
     branch.remarks = (*branch.remarks, Remark(REMARK, "above", branch.location))
-    position = block.statements.index(branch)
-    block.statements[position:position] = builder.block.statements
+    block.insert_before(branch, builder.block)

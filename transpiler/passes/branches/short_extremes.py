@@ -168,8 +168,7 @@ def _replace(block: Block, branch: If) -> bool:
     again = [builder.add(LocalLoad(best, type=best.type)) if o is not new else new for o in condition.operands]
     old = next(o for o in again if o is not new)
     builder.add(LocalStore(best, builder.op("select", builder.op(condition.op, *again), new, old)))
-    position = block.statements.index(branch)
-    block.statements[position : position + 1] = builder.block.statements
+    block.replace(branch, builder.block)
     return True
 
 

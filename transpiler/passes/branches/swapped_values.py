@@ -70,8 +70,7 @@ def _replace(block: Block, branch: If) -> bool:
     for place, (pointer, _) in swapped.items():
         builder.add(LocalStore(pointer, chosen[place], remarks=remarks))
         remarks = ()
-    position = block.statements.index(branch)
-    block.statements[position : position + 1] = builder.block.statements
+    block.replace(branch, builder.block)
     return True
 
 

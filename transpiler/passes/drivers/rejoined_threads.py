@@ -53,7 +53,7 @@ def _in_block(block: Block) -> bool:
             found.append(statement)
     for branch in found:
         condition = Operation("rejoined", [branch.condition], type=u1, location=branch.location)
-        block.statements.insert(block.statements.index(branch), condition)
+        block.insert_before(branch, [condition])
         branch.condition = condition
     return bool(found)
 

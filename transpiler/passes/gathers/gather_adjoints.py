@@ -207,7 +207,7 @@ def _comes_before(load: Access, store: Access, loop: Loop) -> bool:
 
 
 def _drop(block: Block, dropped: set[Statement]) -> None:
-    block.statements = [statement for statement in block.statements if statement not in dropped]
+    block.drop(dropped)
     for statement in block.statements:
         for inner in blocks(statement):
             _drop(inner, dropped)

@@ -108,12 +108,11 @@ def _carry(block: Block, loop: RangeFor, store: GlobalStore, named: set[str]) ->
     name = f"{base_array(loads[0].pointer).name}_before"  # type: ignore[union-attr]
     variable.hint = f"{name}_{loop.names[0]}" if name in named else name
     named.add(name)
-    position = block.statements.index(loop)
-    block.statements[position:position] = builder.block.statements
+    block.insert_before(loop, builder.block)
     builder = Builder(Block(), store.location)
     builder.add(LocalStore(variable, store.value, remarks=(REMARK,)))
     store.value = builder.add(LocalLoad(variable, type=variable.type))
-    loop.body.statements[place:place] = builder.block.statements
+    loop.body.insert_before(store, builder.block)
 
     def rule(rewriter: Rewriter, load: Statement) -> Statement | None:
         if load not in loads:

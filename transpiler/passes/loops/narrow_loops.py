@@ -87,13 +87,11 @@ def _narrow(block: Block, loop: RangeFor) -> bool:
         known[bound.comparison] = Const(True, type=u1, location=branch.location)
     if not known:
         return False
-    position = block.statements.index(loop)
-    block.statements[position:position] = builder.block.statements
+    block.insert_before(loop, builder.block)
     loop.over = None
     if known.keys() >= set(conjuncts(branch.condition)):
-        position = loop.body.statements.index(branch)
         omitted = OmittedStatement("is the range of the loop", "narrow_loops", location=branch.location)
-        loop.body.statements[position : position + 1] = [omitted, *branch.then.statements]
+        loop.body.replace(branch, [omitted, *branch.then])
     replace_uses(loop.body, known)
     loop.body.statements[:0] = known.values()
     return True

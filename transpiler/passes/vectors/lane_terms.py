@@ -209,15 +209,13 @@ def _in_loop(loop: RangeFor) -> bool:
 
 def _load_early(block: Block, choice: IfExp) -> bool:
     """Move what the operands of `and`, `or` and conditional expressions load, and what is computed from it."""
-    position = block.statements.index(choice)
     changed = False
     for own in (choice.then, choice.otherwise):
         moved, rest = divided([s for s in own if s is not own.result])
         if any(isinstance(s, GlobalLoad) for s in moved):
             last = [own.result] if own.result is not None and own.result not in moved else []
             own.statements = [*rest, *(s for s in last if s in own.statements)]
-            block.statements[position:position] = moved
-            position += len(moved)
+            block.insert_before(choice, moved)
             _name(moved, [*rest, *last], "compared")
             changed = True
     return changed
@@ -257,8 +255,7 @@ def _select_term(block: Block, branch: If) -> bool:
     total = builder.add(LocalLoad(store.pointer, type=store.pointer.type))
     term = builder.op("select", branch.condition, *terms)
     builder.add(LocalStore(store.pointer, builder.op("add", total, term)))
-    position = block.statements.index(branch)
-    block.statements[position : position + 1] = builder.block.statements
+    block.replace(branch, builder.block)
     return True
 
 

@@ -368,7 +368,7 @@ def _add_one(body: Block, plan: Plan, scalar: Block, index: Statement) -> None:
     else:
         own = {mapping[value]: sum for value, sum in _sums(builder, plan, index).items()}
     for block in walk_blocks(copied):
-        block.statements = [statement for statement in block.statements if statement not in own]
+        block.drop(own)
         for statement in block:
             statement.remarks = ()  # the wide iteration has them
     replace_uses(copied, own)

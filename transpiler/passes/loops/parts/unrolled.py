@@ -52,6 +52,6 @@ def iteration_of(loop: RangeFor, value: int) -> list[Statement]:
             copied.loop = own
     body = Block(copies)
     for inner in walk_blocks(body):
-        inner.statements = [statement for statement in inner.statements if statement not in indices]
+        inner.drop(indices)
     replace_uses(body, indices)
     return [number, *body.statements]

@@ -15,5 +15,4 @@ def name_end(block: Block, loop: RangeFor) -> None:
     end = builder.add(Alloca(type=loop.ends[0].type, hint=f"end_{loop.names[0]}"))
     builder.add(LocalStore(end, builder.add(clone(loop.ends[0], {}))))
     loop.ends = [builder.add(LocalLoad(end, type=end.type))]
-    position = block.statements.index(loop)
-    block.statements[position:position] = builder.block.statements
+    block.insert_before(loop, builder.block)

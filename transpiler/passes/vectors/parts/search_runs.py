@@ -70,5 +70,4 @@ def search_in_runs(around: Block, loop: RangeFor, ending: tuple[Block, LocalStor
     is_found = inner.op("eq", inner.load(store.pointer), inner.const(store.value.value, i32))
     inner.add(If(is_found, Block([Break(location=loop.location)]), location=loop.location))
     runs.remarks = (Remark(REMARK, "above", loop.location),)
-    position = around.statements.index(loop)
-    around.statements[position : position + 1] = [*builder.block.statements, runs]
+    around.replace(loop, [*builder.block, runs])
