@@ -166,6 +166,11 @@ def walk(block: Block) -> Iterator[Statement]:
     return iter(found)
 
 
+def walk_inside(statement: Statement) -> Iterator[Statement]:
+    """Return every statement of the blocks of a statement, and of the blocks inside these."""
+    return chain.from_iterable(map(walk, blocks(statement)))
+
+
 def walk_blocks(block: Block) -> Iterator[Block]:
     """Yield `block` and every block inside it, outermost first."""
     stack = [block]
@@ -261,7 +266,7 @@ def has_effect(statement: Statement, effect: int) -> bool:
         return True
     if not statement.BLOCKS:
         return False
-    return any(inner.EFFECT & effect for block in blocks(statement) for inner in walk(block))
+    return any(inner.EFFECT & effect for inner in walk_inside(statement))
 
 
 # --- functions made for each class of statement -----------------------------------------------------------------------

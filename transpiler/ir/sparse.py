@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from ..lazy_dataclasses import dataclass
-from .nodes import Effect, Statement, operands, walk
+from .nodes import Effect, Statement, operands
 from .snodes import Node, places_of, pool_above, pool_cell_bytes, shape_of, sparse_above, top_of
 from .sparse_storage import COUNTERS, max_cells, needed_indices, row_major_type, word_of
 from .statements import Array, GlobalPtr, RangeFor
@@ -222,10 +222,9 @@ def node_uses(kernel: Kernel) -> dict[NodeUse, None]:
                 add(*use)
             uses[what, node] = None
 
-    for root in kernel.roots():
-        for statement in walk(root):
-            for use in _direct_uses(statement):
-                add(*use)
+    for statement in kernel.statements():
+        for use in _direct_uses(statement):
+            add(*use)
     return uses
 
 

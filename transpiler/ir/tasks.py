@@ -327,6 +327,10 @@ class Kernel:
         own = [block for task in self.tasks for block in task.roots()] if self.tasks else [self.body]
         return [*own, *(function.body for function in self.functions)]
 
+    def statements(self) -> Iterator[Statement]:
+        """Return all statements of the kernel and of its functions, in the order of the source."""
+        return chain.from_iterable(map(walk, self.roots()))
+
     def structs(self) -> list[Struct]:
         """Return the struct types of the kernel, each after those of its members."""
         types: list[Type | None] = [array.element for array in self.arrays]
@@ -334,7 +338,7 @@ class Kernel:
         types += [*self.returns, *(temporary.type for temporary in self.temporaries)]
         types += [parameter.type for function in self.functions for parameter in function.parameters]
         types += [type for function in self.functions for type in function.results]
-        types += [s.type for root in self.roots() for s in walk(root) if s.type.__class__ is Struct]
+        types += [s.type for s in self.statements() if s.type.__class__ is Struct]
         return with_members(type for type in types if isinstance(type, Struct))
 
 
@@ -397,8 +401,3 @@ def scalars_in(blocks: Sequence[Block]) -> set[Scalar]:
 def arrays_in(blocks: Sequence[Block]) -> set[Array]:
     """Return the arrays that statements of some blocks access."""
     return {statement.array for block in blocks for statement in block.statements if statement.__class__ is GlobalPtr}
-
-
-def statements_in(kernel: Kernel) -> Iterator[Statement]:
-    """Return all statements of a kernel: a block's before those of the blocks inside it, and in no further order."""
-    return chain.from_iterable(block.statements for root in kernel.roots() for block in walk_blocks(root))

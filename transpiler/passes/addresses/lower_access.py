@@ -21,7 +21,7 @@ from ...ir.elements.numbers import FlatPart, flat_parts, is_flat_already, why_no
 from ...ir.nodes import Remark, Statement
 from ...ir.origins import LITERAL, Origin, extent_of, literal, operation
 from ...ir.statements import Alloca, Array, ArrayShape, Cast, Const, GlobalPtr, LocalLoad, LoopIndex, Operation
-from ...ir.tasks import Kernel, statements_in
+from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32, i64, u32
 from ..analysis.aliasing import split_offset
 from ..context import PassContext
@@ -35,7 +35,7 @@ LONGEST_NAME = 12
 
 def lower_access(kernel: Kernel, context: PassContext) -> bool:
     """Compute the addresses of elements by operations, where an array has several axes or does not start at 0."""
-    arrays = dict.fromkeys(s.array for s in statements_in(kernel) if isinstance(s, GlobalPtr) and not s.is_flat)
+    arrays = dict.fromkeys(s.array for s in kernel.statements() if isinstance(s, GlobalPtr) and not s.is_flat)
     reasons = {array: _why_not(array, kernel) for array in arrays}
     for array, reason in reasons.items():
         if reason and array.name and not array.is_shared:

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any
 
 from ...ir.functions import Call, Function, called
-from ...ir.nodes import Block, Statement, operands, walk
+from ...ir.nodes import Block, Statement, operands
 from ...ir.ops import NEGATED
 from ...ir.sparse import CellIndex, Length
 from ...ir.statements import (
@@ -249,7 +249,7 @@ class ValueRanges(Rewriter):
 
 def stored_ranges(kernel: Kernel) -> dict[Statement, Interval]:
     """Return the variables of a kernel whose stores are all known, with the hull of the stored values."""
-    statements = [s for root in kernel.roots() for s in walk(root)]
+    statements = list(kernel.statements())
     if not any(s.__class__ is Alloca and _has_integers(s.type) for s in statements):
         return {}
     walk_of_stores = ValueRanges({})

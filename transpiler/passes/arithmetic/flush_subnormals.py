@@ -65,7 +65,7 @@ def flush_subnormals(kernel: Kernel, context: PassContext) -> bool:
 
 def _carried(kernel: Kernel) -> set[Array]:
     """Return the arrays that a kernel loads and stores, and does not set to 0: launches load what others stored."""
-    statements = [s for root in kernel.roots() for s in walk(root) if isinstance(s, (GlobalLoad, GlobalStore))]
+    statements = [s for s in kernel.statements() if isinstance(s, (GlobalLoad, GlobalStore))]
     loaded = {base_array(s.pointer) for s in statements if isinstance(s, GlobalLoad)}
     stored = {base_array(s.pointer) for s in statements if isinstance(s, GlobalStore)}
     return {array for array in loaded & stored if array is not None and not array.is_shared} - set(_zeroed(kernel))
@@ -93,10 +93,9 @@ class _Flushing:
         self.kernel, self.factors = kernel, factors
         self.sources: dict[Place, set[Place]] = {}  # of places, those from which they take their elements
         self.copies: dict[Statement, set[Array]] = {}  # of local structs, the arrays in which they are stored
-        for root in kernel.roots():
-            for statement in walk(root):
-                if isinstance(statement, GlobalStore) and (array := base_array(statement.pointer)) is not None:
-                    self._note(array, statement)
+        for statement in kernel.statements():
+            if isinstance(statement, GlobalStore) and (array := base_array(statement.pointer)) is not None:
+                self._note(array, statement)
 
     def _note(self, array: Array, store: GlobalStore) -> None:
         """Note from where a store takes an element."""

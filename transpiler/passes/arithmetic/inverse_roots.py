@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.functions import in_loops
-from ...ir.nodes import Block, Statement, operands, walk, walk_blocks
+from ...ir.nodes import Block, Statement, operands, walk_blocks
 from ...ir.statements import Operation, is_const, repeats
 from ...ir.tasks import Kernel
 from ...ir.types import Tensor, f32
@@ -33,10 +33,9 @@ def inverse_roots(kernel: Kernel, context: PassContext) -> bool:
     if not capabilities.slow_roots or not context.options.fast_math:
         return False
     users: Users = {}
-    for root in kernel.roots():
-        for statement in walk(root):
-            for operand in operands(statement):
-                users.setdefault(operand, []).append(statement)
+    for statement in kernel.statements():
+        for operand in operands(statement):
+            users.setdefault(operand, []).append(statement)
     inner = dict.fromkeys(block for root in in_loops(kernel.roots(), repeats) for block in walk_blocks(root))
     found = {s: power for block in inner for s in block if (power := _root_and_power(s, users)) is not None}
     for block in inner:

@@ -29,10 +29,11 @@ def automata(kernel: Kernel, context: PassContext) -> bool:
     if not context.capabilities.predicts_branches:
         return False
     changed = False
-    for root in kernel.roots():
-        for loop in [s for s in walk(root) if isinstance(s, (RangeFor, While)) and repeats(s) and _goes_on_from(s)]:
-            for branch in [s for s in loop.body if isinstance(s, If)]:
-                changed |= _select(loop.body, branch)
+    for loop in [
+        s for s in kernel.statements() if isinstance(s, (RangeFor, While)) and repeats(s) and _goes_on_from(s)
+    ]:
+        for branch in [s for s in loop.body if isinstance(s, If)]:
+            changed |= _select(loop.body, branch)
     return changed
 
 

@@ -44,12 +44,11 @@ def _one_at_a_time(kernel: Kernel) -> Iterator[Block]:
     if len(tasks) < len(kernel.tasks):
         return  # they may call the same functions
     found: dict[Block, None] = {}
-    for root in kernel.roots():
-        for loop in [s for s in walk(root) if repeats(s)]:
-            if any(leaves_block(s) for block in blocks(loop) for s in block):
-                inside = list(blocks_in(loop))
-                inside += [inner for function in called(*inside) for inner in _straight(function.body)]
-                found.update(dict.fromkeys(inside))
+    for loop in [s for s in kernel.statements() if repeats(s)]:
+        if any(leaves_block(s) for block in blocks(loop) for s in block):
+            inside = list(blocks_in(loop))
+            inside += [inner for function in called(*inside) for inner in _straight(function.body)]
+            found.update(dict.fromkeys(inside))
     yield from found
 
 

@@ -63,7 +63,7 @@ def extremes(kernel: Kernel, context: PassContext) -> bool:
 
 def _put_steady_second(kernel: Kernel) -> bool:
     """Put operands second that are the same in all iterations of a loop: compilers test before it for NaN."""
-    found = [s for root in kernel.roots() for s in walk(root) if isinstance(s, Operation) and s.op in ("min", "max")]
+    found = [s for s in kernel.statements() if isinstance(s, Operation) and s.op in ("min", "max")]
     found = [operation for operation in found if _is_float(operation)]
     if not found:
         return False

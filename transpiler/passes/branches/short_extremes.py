@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.functions import Call
-from ...ir.nodes import Block, Remark, Statement, blocks, walk, walk_blocks
+from ...ir.nodes import Block, Remark, Statement, blocks, walk, walk_blocks, walk_inside
 from ...ir.statements import (
     Alloca,
     ArgLoad,
@@ -63,12 +63,11 @@ def short_extremes(kernel: Kernel, context: PassContext) -> bool:
     for loop, around in _unrolled_loops(kernel):
         if _is_scalar(loop, around, loaded):
             changed |= _replace_in(loop)
-    for root in kernel.roots():
-        for around in [s for s in walk(root) if s.BLOCKS and repeats(s) and not _is_short(s)]:
-            if not carries_values(around):
-                continue
-            for loop in [s for body in blocks(around) for s in walk(body) if _is_short(s)]:
-                changed |= _replace_in(loop)
+    for around in [s for s in kernel.statements() if s.BLOCKS and repeats(s) and not _is_short(s)]:
+        if not carries_values(around):
+            continue
+        for loop in [s for s in walk_inside(around) if _is_short(s)]:
+            changed |= _replace_in(loop)
     return changed
 
 
@@ -80,8 +79,8 @@ def _unrolled_loops(kernel: Kernel) -> list[tuple[Statement, Statement | None]]:
             found.update({s: task.loop for root in task.roots() for s in walk(root) if _is_short(s, UNROLLED)})
     for function in kernel.functions:
         found.update({s: None for s in walk(function.body) if _is_short(s, UNROLLED)})
-    for around in [s for root in kernel.roots() for s in walk(root) if s.BLOCKS and repeats(s)]:
-        for loop in [s for body in blocks(around) for s in walk(body) if s in found]:
+    for around in [s for s in kernel.statements() if s.BLOCKS and repeats(s)]:
+        for loop in [s for s in walk_inside(around) if s in found]:
             found[loop] = around  # the innermost is last
     return list(found.items())
 
@@ -92,7 +91,7 @@ def _loaded_parameters(kernel: Kernel) -> set[Parameter]:
     count = -1
     while len(found) > count:  # a function may pass on what it gets
         count = len(found)
-        for call in [s for root in kernel.roots() for s in walk(root) if isinstance(s, Call)]:
+        for call in [s for s in kernel.statements() if isinstance(s, Call)]:
             for parameter, argument in zip(call.function.parameters, call.arguments, strict=True):
                 if _is_loaded(argument, found):
                     found.add(parameter)
@@ -107,7 +106,7 @@ def _is_loaded(value: Statement, loaded: set[Parameter]) -> bool:
 
 def _is_scalar(loop: Statement, around: Statement | None, loaded: set[Parameter]) -> bool:
     """Return whether gcc makes no vectors of the loop around a short one, for the elements that this one loads."""
-    bases = [base_pointer(s.pointer) for body in blocks(loop) for s in walk(body) if isinstance(s, GlobalLoad)]
+    bases = [base_pointer(s.pointer) for s in walk_inside(loop) if isinstance(s, GlobalLoad)]
     pointers = [base for base in bases if isinstance(base, GlobalPtr)]
     if any(_is_loaded(index, loaded) for pointer in pointers for index in pointer.indices):
         return True

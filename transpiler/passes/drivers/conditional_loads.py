@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ...ir.nodes import Block, Remark, Statement, blocks, walk
+from ...ir.nodes import Block, Remark, Statement, walk, walk_inside
 from ...ir.statements import GlobalLoad, GlobalStore, If, IfExp, LocalStore, MatrixPtr, Operation, RangeFor, repeats
 from ...ir.tasks import Kernel
 from ..analysis.queries import base_array, count_along, trip_count
@@ -75,6 +75,6 @@ def _conditional(block: Block) -> Iterator[Statement]:
     """Yield the loads of a block that a source has in a branch or a choice."""
     for statement in block:
         if isinstance(statement, (If, IfExp)):
-            yield from (s for inner in blocks(statement) for s in walk(inner) if isinstance(s, GlobalLoad))
+            yield from (s for s in walk_inside(statement) if isinstance(s, GlobalLoad))
         elif isinstance(statement, Operation) and statement.op == "select":
             yield from (s for s in statement.operands[1:] if isinstance(s, GlobalLoad))

@@ -9,7 +9,7 @@ hints and other bodies change nothing. Right are `!=`, a start or end that is no
 from __future__ import annotations
 
 from ...ir.constants import constant_range
-from ...ir.nodes import Remark, walk
+from ...ir.nodes import Remark
 from ...ir.statements import RangeFor
 from ...ir.tasks import Kernel
 from ..context import PassContext
@@ -23,13 +23,12 @@ def exact_ends(kernel: Kernel, context: PassContext) -> bool:
     if not context.capabilities.miscompiles_integers:
         return False
     changed = False
-    for root in kernel.roots():
-        for statement in walk(root):
-            if isinstance(statement, RangeFor):
-                statement.exact_ends = tuple(_exact_end(statement, axis) for axis in range(len(statement.starts)))
-                if any(end is not None for end in statement.exact_ends):
-                    changed = True
-                    statement.remarks = (*statement.remarks, Remark(REMARK, "above", statement.location))
+    for statement in kernel.statements():
+        if isinstance(statement, RangeFor):
+            statement.exact_ends = tuple(_exact_end(statement, axis) for axis in range(len(statement.starts)))
+            if any(end is not None for end in statement.exact_ends):
+                changed = True
+                statement.remarks = (*statement.remarks, Remark(REMARK, "above", statement.location))
     return changed
 
 

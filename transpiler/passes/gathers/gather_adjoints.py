@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from ...ir.functions import Call, reachable
-from ...ir.nodes import Block, Effect, Remark, Statement, blocks, count_uses, walk
+from ...ir.nodes import Block, Effect, Remark, Statement, blocks, count_uses, walk, walk_inside
 from ...ir.snodes import is_sparse
 from ...ir.statements import (
     Array,
@@ -122,7 +122,7 @@ def _is_short(repeated: set[Statement]) -> bool:
     """Return whether loops and calls have few iterations together, so that they may run once for each addition."""
     if any(isinstance(s, Call) and any(map(repeats, reachable(s.function.body))) for s in repeated):
         return False
-    inside = {inner for loop in repeated for block in blocks(loop) for inner in walk(block)}
+    inside = {inner for loop in repeated for inner in walk_inside(loop)}
     return sum(_iterations(statement) for statement in repeated if statement not in inside) <= FEW
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Effect, Statement, has_effect, replace_uses, walk
+from ...ir.nodes import Block, Effect, Statement, has_effect, replace_uses
 from ...ir.origins import literal, operation
 from ...ir.remarks import attach_remarks
 from ...ir.statements import ArgLoad, ArrayShape, Const, If, OmittedStatement, Operation, RangeFor
@@ -60,7 +60,7 @@ def narrow_loops(kernel: Kernel, context: PassContext) -> bool:
 def _numbers_threads(kernel: Kernel) -> bool:
     """Return whether it matters which thread of a block runs an iteration."""
     kinds = (ThreadIndex, Barrier, Collective)
-    return any(isinstance(statement, kinds) for root in kernel.roots() for statement in walk(root))
+    return any(isinstance(statement, kinds) for statement in kernel.statements())
 
 
 def _has_plain_range(loop: RangeFor) -> bool:

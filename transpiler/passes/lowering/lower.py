@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from ...errors import TaichiSyntaxError
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Statement, blocks, walk
+from ...ir.nodes import Block, Statement, blocks, walk, walk_inside
 from ...ir.ops import ATOMIC_OPS, OPS
 from ...ir.statements import (
     Alloca,
@@ -298,7 +298,7 @@ def _contains(outer: Statement, inner: Statement) -> bool:
 
 
 def _contains_return(statement: Statement) -> bool:
-    return any(isinstance(inner, Return) for block in blocks(statement) for inner in walk(block))
+    return any(isinstance(inner, Return) for inner in walk_inside(statement))
 
 
 def _first_return(statements: list[Statement]) -> Statement | None:

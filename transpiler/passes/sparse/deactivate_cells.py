@@ -38,7 +38,7 @@ from .parts.active_cells import more
 
 def deactivate_cells(kernel: Kernel, context: PassContext) -> bool:
     """Add the statements and tasks that clear the cells that the kernel deactivates."""
-    if not any(isinstance(statement, Deactivate) for root in kernel.roots() for statement in walk(root)):
+    if not any(isinstance(statement, Deactivate) for statement in kernel.statements()):
         return False
 
     def rule(rewriter: Rewriter, statement: Statement) -> Statement | None:

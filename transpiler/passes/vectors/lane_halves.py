@@ -64,7 +64,7 @@ def lane_halves(kernel: Kernel, context: PassContext) -> bool:
         for loop, statements in _loops(task):
             for cast in _conversions(task, loop, statements, uses, context):
                 cast.in_lanes = changed = True
-    everything = [s for root in kernel.roots() for s in walk(root)]
+    everything = list(kernel.statements())
     has_others = any(_is_conversion(s) and not s.in_lanes for s in everything if isinstance(s, Cast))
     kernel.only_converts_halves = has_others and all(map(_only_converts, everything))
     return changed or kernel.only_converts_halves

@@ -33,7 +33,19 @@ from copy import copy
 from functools import partial
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, operands, replace_uses, walk, walk_blocks
+from ...ir.nodes import (
+    Block,
+    Effect,
+    Remark,
+    Statement,
+    blocks,
+    clone,
+    operands,
+    replace_uses,
+    walk,
+    walk_blocks,
+    walk_inside,
+)
 from ...ir.statements import (
     Alloca,
     ArgLoad,
@@ -207,7 +219,7 @@ def _uniform(body: Block, plan: Plan) -> list[Statement]:
 
 
 def _inside(statement: Statement) -> list[Statement]:
-    return [statement, *(inner for block in blocks(statement) for inner in walk(block))]
+    return [statement, *walk_inside(statement)]
 
 
 def _uses(statement: Statement) -> set[Statement]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from ....ir.functions import Call, Function, called, reachable
-from ....ir.nodes import Block, Effect, Statement, blocks, operands, walk
+from ....ir.nodes import Block, Effect, Statement, blocks, operands, walk, walk_inside
 from ....ir.sparse import TOPOLOGY_WRITERS
 from ....ir.statements import (
     RECORDS,
@@ -118,7 +118,7 @@ def _may_branch(task: Task, statements: list[Statement]) -> bool:
 
 def _are_selections(statements: list[Statement], branches: list[If]) -> bool:
     """Return whether branches only change local variables, to values that cost little or are computed anyway."""
-    chosen = {s for branch in branches for body in blocks(branch) for s in walk(body)}
+    chosen = {s for branch in branches for s in walk_inside(branch)}
     loaded = {s.pointer for s in statements if isinstance(s, GlobalLoad) and s not in chosen}
     return all(_is_selected(s, loaded) for s in chosen)
 

@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterator
 
 from ....ir.constants import constant_range
 from ....ir.functions import Call, Reference
-from ....ir.nodes import Block, Statement, blocks, operands, walk, walk_blocks
+from ....ir.nodes import Block, Statement, blocks, operands, walk_blocks
 from ....ir.ops import WRAPPING
 from ....ir.statements import (
     Alloca,
@@ -35,7 +35,7 @@ from ....ir.statements import (
     While,
     base_pointer,
 )
-from ....ir.tasks import Kernel, statements_in
+from ....ir.tasks import Kernel
 from ....ir.types import Scalar
 from ...analysis.addresses import address_values, is_flat_pointer
 from ...analysis.value_ranges import same_value
@@ -48,7 +48,7 @@ RESULTS = "results of functions"
 
 def unobserved(kernel: Kernel) -> set[Statement]:
     """Return the sums and products that are only indices, or are only added up, multiplied and stored."""
-    values = [statement for root in kernel.roots() for statement in walk(root)]
+    values = list(kernel.statements())
     seen: set[Statement] = {
         operand for task in kernel.tasks if task.loop is not None for operand in operands(task.loop)
     }
@@ -70,7 +70,7 @@ def unobserved(kernel: Kernel) -> set[Statement]:
 
 def _addresses(kernel: Kernel) -> set[Statement]:
     """Return the conversions of indices that are in bounds if nothing wraps, which they show to nothing else."""
-    if any(is_flat_pointer(s) and s.array.offset for s in statements_in(kernel) if isinstance(s, GlobalPtr)):
+    if any(is_flat_pointer(s) and s.array.offset for s in kernel.statements() if isinstance(s, GlobalPtr)):
         return set()
     return {value for value in address_values(kernel) if isinstance(value, Cast)}
 

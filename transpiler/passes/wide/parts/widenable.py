@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import field
 from itertools import product
 
-from ....ir.nodes import Block, Effect, Statement, blocks, operands, walk
+from ....ir.nodes import Block, Effect, Statement, blocks, operands, walk, walk_inside
 from ....ir.snodes import Node
 from ....ir.statements import (
     Alloca,
@@ -359,7 +359,7 @@ def _count_by_lane(plan: Plan) -> int:
     while pending:
         index = pending.pop()
         of_indices.add(index)
-        inside = [s for block in blocks(index) for s in walk(block)]
+        inside = list(walk_inside(index))
         pending += [
             value for value in (*operands(index), *inside) if value in plan.by_index and value not in of_indices
         ]
@@ -441,7 +441,7 @@ def _has_order(body: list[Statement], plan: Plan) -> bool:
 
 def _are_loaded(flat: list[Statement], plan: Plan) -> bool:
     """Return whether all iterations load what some may not need, or its row, or may and load the array anyway."""
-    optional = {s for branch in flat if isinstance(branch, If) for block in blocks(branch) for s in walk(block)}
+    optional = {s for branch in flat if isinstance(branch, If) for s in walk_inside(branch)}
     loads = [s for s in flat if isinstance(s, GlobalLoad) and s not in optional]
     always = [s for s in loads if s in plan.wide | plan.apart and s not in plan.by_lane]
     pointers, rows = {load.pointer for load in always}, {_row_of(load, plan) for load in always}
