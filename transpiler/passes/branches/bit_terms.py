@@ -18,11 +18,9 @@ What is added otherwise changes no number, nor the sign of a zero: `-0.0 + -0.0`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ...ir.builder import Builder
 from ...ir.constants import constant_range
-from ...ir.nodes import Block, Remark, Statement, blocks, walk
+from ...ir.nodes import Block, Remark, Statement, walk
 from ...ir.statements import (
     Alloca,
     Cast,
@@ -37,11 +35,11 @@ from ...ir.statements import (
     RangeFor,
     While,
     is_const,
-    repeats,
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, i32
 from ..analysis.queries import index_key
+from ..branches.parts.comparisons import straight_blocks
 from ..context import PassContext
 
 NEUTRAL = {"add": -0.0, "sub": 0.0, "mul": 1.0}
@@ -61,19 +59,10 @@ def bit_terms(kernel: Kernel, context: PassContext) -> bool:
     changed = False
     for root in [root for root in kernel.roots() if root not in in_lanes]:
         for loop in [s for s in walk(root) if isinstance(s, While)]:
-            for block in _own_blocks(loop.body):
+            for block in straight_blocks([loop.body]):
                 for branch in [s for s in block.statements if isinstance(s, If)]:
                     changed |= _replace(block, branch)
     return changed
-
-
-def _own_blocks(block: Block) -> Iterator[Block]:
-    """Yield a block of a loop, and those in it that are in no loop inside."""
-    yield block
-    for statement in block:
-        if not repeats(statement):
-            for inner in blocks(statement):
-                yield from _own_blocks(inner)
 
 
 def _replace(block: Block, branch: If) -> bool:

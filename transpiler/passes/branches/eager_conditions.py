@@ -20,7 +20,7 @@ from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32
 from ..analysis.queries import leaves_block
 from ..context import PassContext
-from .parts.comparisons import EAGER, MOST, blocks_in, compares_at_hand, comparisons_of
+from .parts.comparisons import EAGER, MOST, compares_at_hand, comparisons_of, straight_blocks
 
 QUOTIENTS = frozenset({"div", "rsqrt", "sqrt"})
 REMARK = "all are compared: gcc 12 would jump between (eager_conditions)"
@@ -46,19 +46,10 @@ def _one_at_a_time(kernel: Kernel) -> Iterator[Block]:
     found: dict[Block, None] = {}
     for loop in [s for s in kernel.statements() if repeats(s)]:
         if any(leaves_block(s) for block in blocks(loop) for s in block):
-            inside = list(blocks_in(loop))
-            inside += [inner for function in called(*inside) for inner in _straight(function.body)]
+            inside = list(straight_blocks(blocks(loop)))
+            inside += straight_blocks([function.body for function in called(*inside)])
             found.update(dict.fromkeys(inside))
     yield from found
-
-
-def _straight(block: Block) -> Iterator[Block]:
-    """Yield a block of a function, and those in it that are in no loop."""
-    yield block
-    for statement in block:
-        if not repeats(statement):
-            for inner in blocks(statement):
-                yield from _straight(inner)
 
 
 def _guards_quotient(branch: If) -> bool:

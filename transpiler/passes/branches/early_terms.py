@@ -23,9 +23,10 @@ from ...ir.statements import Alloca, GlobalLoad, If, LocalLoad, LocalStore, Loop
 from ...ir.tasks import Kernel
 from ...ir.types import i32
 from ..analysis.queries import computed_from
-from ..analysis.speculation import continues, divided
+from ..analysis.speculation import continues, divided, guarded
 from ..context import PassContext
 from ..vectors.parts.loop_ends import name_end
+from ..vectors.parts.moved_terms import move_before
 
 FEWEST = 4
 """The fewest operations of a term that is worth the move."""
@@ -78,19 +79,13 @@ def _leaves_one_out(branch: If, loop: RangeFor) -> bool:
 
 def _compute_early(block: Block, branch: If, remark: Remark) -> bool:
     """Move what the other iterations compute before a branch, if the rest only stores to variables."""
-    position = block.statements.index(branch)
-    before, behind = block.statements[:position], block.statements[position + 1 :]
-    moved, rest = divided(behind if continues(branch) else branch.then.statements)
+    moved, rest = divided(guarded(block, branch))
     only_stores = all(isinstance(s, (LocalLoad, LocalStore)) or s.EFFECT == Effect.NONE for s in rest)
     is_added = all(isinstance(s.pointer, Alloca) for s in rest if isinstance(s, LocalStore))
     if not only_stores or not is_added or sum(isinstance(s, Operation) for s in moved) < FEWEST:
         return False
     _name_terms(moved, rest, remark)
-    if continues(branch):
-        block.statements = [*before, *moved, branch, *rest]
-    else:
-        block.statements = [*before, *moved, branch, *behind]
-        branch.then.statements = rest
+    move_before(block, branch, moved)
     return True
 
 

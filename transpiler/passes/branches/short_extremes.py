@@ -44,6 +44,7 @@ from ...ir.tasks import Kernel
 from ...ir.types import Tensor, f32, f64
 from ..analysis.loops.carried import carries_values
 from ..analysis.queries import computed_from, trip_count
+from ..branches.parts.comparisons import are_current
 from ..context import PassContext
 from .parts.known_stores import store_if, stores_integer
 
@@ -158,7 +159,8 @@ def _replace(block: Block, branch: If) -> bool:
     if compared is None:
         return False
     condition, best, new = compared
-    if not _is_compared_now(block, branch, condition, best):
+    loads = [s for s in condition.operands if isinstance(s, LocalLoad) and s.pointer is best]
+    if not are_current(loads, block, branch):
         return False
     builder = Builder(Block(), branch.location)
     for statement in branch.then:
@@ -186,13 +188,3 @@ def _compared(branch: If) -> tuple[Operation, Alloca, Statement] | None:
             if is_found and len(others) == len(stores) - 1 and others and all(map(stores_integer, others)):
                 return condition, old.pointer, new
     return None
-
-
-def _is_compared_now(block: Block, branch: If, condition: Operation, best: Alloca) -> bool:
-    """Return whether a variable is at a branch what it was when it was compared."""
-    loads = [s for s in condition.operands if isinstance(s, LocalLoad) and s.pointer is best]
-    if not all(load in block.statements for load in loads):
-        return False
-    first = min(map(block.statements.index, loads))
-    between = Block(block.statements[first : block.statements.index(branch)])
-    return not any(isinstance(s, LocalStore) and base_pointer(s.pointer) is best for s in walk(between))

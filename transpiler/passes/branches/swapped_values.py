@@ -21,11 +21,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Remark, Statement, operands, walk, walk_blocks
+from ...ir.nodes import Block, Remark, Statement, operands, walk_blocks
 from ...ir.statements import Alloca, Const, If, LocalLoad, LocalStore, LoopIndex, MatrixPtr, Operation, RangeFor
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32, u1
 from ..analysis.queries import index_key
+from ..branches.parts.comparisons import are_current
 from ..context import PassContext
 
 COMPARISONS = frozenset({"lt", "le", "gt", "ge"})
@@ -62,7 +63,7 @@ def _replace(block: Block, branch: If) -> bool:
     builder = Builder(Block(), branch.location)
     builder.block.statements += [s for s in branch.then if not isinstance(s, (LocalLoad, LocalStore))]
     old = {place: builder.add(LocalLoad(pointer, type=pointer.type)) for place, (pointer, _) in swapped.items()}
-    if _is_compared_now(block, branch, condition):
+    if are_current([s for s in condition.operands if isinstance(s, LocalLoad)], block, branch):
         again = [old.get(_compared(operand), operand) for operand in condition.operands]
         condition = builder.op(condition.op, *again)
     chosen = {place: builder.op("select", condition, old[other], old[place]) for place, (_, other) in swapped.items()}
@@ -127,13 +128,3 @@ def _key(index: Statement) -> Hashable:
 def _compared(operand: Statement) -> Place:
     """Return where an operand of a comparison was loaded from; () if from nowhere."""
     return _place(operand.pointer) if isinstance(operand, LocalLoad) else ()
-
-
-def _is_compared_now(block: Block, branch: If, condition: Operation) -> bool:
-    """Return whether variables are at a branch what they were when they were compared."""
-    loads = [s for s in condition.operands if isinstance(s, LocalLoad)]
-    if not all(load in block.statements for load in loads):
-        return False
-    first = min(map(block.statements.index, loads))
-    between = Block(block.statements[first : block.statements.index(branch)])
-    return not any(isinstance(s, LocalStore) for s in walk(between))

@@ -12,7 +12,7 @@ from ...ir.functions import reachable
 from ...ir.nodes import Remark, Statement
 from ...ir.statements import Array, GlobalLoad, GlobalPtr, GlobalStore, base_pointer, repeats
 from ...ir.tasks import Kernel, Task
-from ...options import BYTES_PER_BLOCK, CompileOptions
+from ...options import BLOCK_DIM, BYTES_PER_BLOCK
 from ..context import PassContext
 
 AXES = 3
@@ -28,8 +28,7 @@ def blocks_in_order(kernel: Kernel, context: PassContext) -> bool:
     for task in found:
         assert task.loop is not None
         task.loop.grid_stride = False
-        if task.loop.block_dim is None and context.options.block_dim == CompileOptions().block_dim:
-            task.block_dim = min(BLOCK, context.capabilities.max_block_dim)
+        context.choose_block_dim(task, BLOCK)
         store = next(s for s in reachable(task.body) if isinstance(s, GlobalStore))
         remark = "no grid-stride loop: blocks read neighbouring planes together (blocks_in_order)"
         store.remarks = (Remark(remark, "above"), *store.remarks)
@@ -58,5 +57,5 @@ def _is_stencil(task: Task) -> bool:
             if is_read and base.array.ndim >= AXES:
                 planes.setdefault(base.array, set()).add(tuple(base.indices[:-2]))
     is_stored = any(not is_read for is_read, _ in sizes)
-    is_light = sum(sizes.values()) * CompileOptions().block_dim <= BYTES_PER_BLOCK  # others have no grid stride
+    is_light = sum(sizes.values()) * BLOCK_DIM <= BYTES_PER_BLOCK  # others have no grid stride
     return is_stored and is_light and any(len(read) > 1 for read in planes.values())

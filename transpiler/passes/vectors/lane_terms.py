@@ -48,8 +48,9 @@ from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, Type, element_of, u1
 from ..analysis.loops.vector_loops import FOR_VECTORS, innermost_loops
 from ..analysis.queries import computed_from, element_name, trip_count
-from ..analysis.speculation import continues, divided, may_be_early
+from ..analysis.speculation import divided, guarded, may_be_early
 from ..context import PassContext
+from ..vectors.parts.moved_terms import move_before
 from .parts.loop_ends import name_end
 from .parts.search_runs import ending_of, search_in_runs
 
@@ -223,18 +224,11 @@ def _load_early(block: Block, choice: IfExp) -> bool:
 
 def _compute_early(block: Block, branch: If) -> bool:
     """Move what a branch adds before it."""
-    position = block.statements.index(branch)
-    before, behind = block.statements[:position], block.statements[position + 1 :]
-    inside = behind if continues(branch) else branch.then.statements
-    moved, rest = divided(inside)
+    moved, rest = divided(guarded(block, branch))
     if branch.otherwise is not None or not any(isinstance(s, (Operation, GlobalLoad)) for s in moved):
         return False
     _name(moved, rest, "term")
-    if continues(branch):
-        block.statements = [*before, *moved, branch, *rest]
-    else:
-        block.statements = [*before, *moved, branch, *behind]
-        branch.then.statements = rest
+    move_before(block, branch, moved)
     return True
 
 

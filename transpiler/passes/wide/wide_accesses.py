@@ -64,7 +64,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, SingleIteration, Task
 from ...ir.types import Tensor, Type, i32, parts_of, u1, u32
-from ...options import MAX_ITERATIONS, CompileOptions
+from ...options import MAX_ITERATIONS
 from ..analysis.queries import is_index_of
 from ..cleanup.common_subexpressions import common_subexpressions
 from ..cleanup.dead_code import dead_code
@@ -233,8 +233,7 @@ def _start_in_order(task: Task, loop: RangeFor, context: PassContext) -> None:
     """Give a thread one iteration of a loop, unless its author decides on that."""
     if loop.grid_stride is None:
         loop.grid_stride = False
-        if loop.block_dim is None and context.options.block_dim == CompileOptions().block_dim:
-            task.block_dim = min(BLOCK, context.capabilities.max_block_dim)
+        context.choose_block_dim(task, BLOCK)
         store = next(s for s in walk(task.body) if isinstance(s, GlobalStore))
         store.remarks = (*store.remarks, Remark("no grid-stride loop: blocks store in order", "above"))
 

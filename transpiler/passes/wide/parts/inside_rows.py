@@ -28,6 +28,7 @@ from ....lazy_dataclasses import dataclass
 from ...analysis.queries import conjuncts
 from ...analysis.value_ranges import same_value
 from ...tasks.parts.copies import copy_of_block
+from ...wide.parts.whole_rows import minuend_of
 from .neighbours import MIRRORED
 from .whole_rows import MARGIN
 
@@ -203,11 +204,10 @@ class _Tests:
 
     def _limit(self, bound: Statement, op: str) -> tuple[Statement | None, int] | None:
         """Return a bound as what a number is subtracted from, and the number; None in place of 0; None for others."""
-        less = 0
-        while isinstance(bound, Operation) and bound.op == "sub" and isinstance(number := bound.operands[1], Const):
-            if not 0 <= number.value <= MARGIN:
-                return None
-            bound, less = bound.operands[0], less + int(number.value)
+        found = minuend_of(bound)
+        if found is None:
+            return None
+        bound, less = found
         match bound:
             case Const(value=value):
                 is_end = isinstance(self.end, Const) and self.end.value - MARGIN <= value <= self.end.value + MARGIN
