@@ -165,11 +165,10 @@ def identity(op: str, type: Scalar) -> int | float:
     if op == "mul":
         return 1.0 if type.is_float else 1
     if op == "bit_and":
-        return -1 if type.is_signed else (1 << type.bits) - 1
+        return -1 if type.is_signed else type.limits[1]
     if type.is_float:
         return float("inf") if op == "min" else float("-inf")
-    low, high = (-(1 << type.bits - 1), (1 << type.bits - 1) - 1) if type.is_signed else (0, (1 << type.bits) - 1)
-    return high if op == "min" else low
+    return type.limits[op == "min"]
 
 
 def neutral(op: str, type: Scalar) -> int | float:

@@ -168,7 +168,7 @@ class RuntimeValues:
         if 0 <= value < 128:  # fits all of them
             return
         type = SCALARS[self.options.default_ip]
-        low, high = (-(1 << type.bits - 1), (1 << type.bits - 1) - 1) if type.is_signed else (0, (1 << type.bits) - 1)
+        low, high = type.limits
         if not low <= value <= high:
             raise self.reporter.error(
                 TaichiTypeError,

@@ -143,7 +143,7 @@ class _Lowering(Rewriter):
         """Return the distance between elements so many rows or planes apart. inner: the parts of a number in these."""
         if all(part.extent is not None for part in inner):
             number = times * prod(part.extent or 1 for part in inner)
-            return self.const(_wrapped(number, kind), kind, self.named_stride(inner, times))
+            return self.const(kind(number), kind, self.named_stride(inner, times))
         stride: Statement | None = None
         for part in (part for part in inner if part.extent != 1):
             extent = self.extent(part, kind)
@@ -206,12 +206,6 @@ def _pointer(rewriter: _Lowering, pointer: GlobalPtr) -> Statement | None:
     rewriter.pointer = pointer
     flat = GlobalPtr(pointer.array, [rewriter.number()], lanes=pointer.lanes, is_flat=True, type=pointer.type)
     return rewriter.emit(flat, pointer)
-
-
-def _wrapped(number: int, kind: Scalar) -> int:
-    """Return a number as one of type `kind`, in which sums wrap."""
-    half = 1 << (kind.bits - 1)
-    return (number + half) % (2 * half) - half
 
 
 def _word(value: Statement) -> str:
