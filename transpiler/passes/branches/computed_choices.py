@@ -137,7 +137,7 @@ def _replace(block: Block, branch: If, chain: Chain) -> None:
     remarks: tuple[Remark, ...] = (REMARK,)
     for condition, value in reversed(chosen):
         if condition is not None:
-            now = builder.add(LocalLoad(variable, type=variable.type))
+            now = builder.load(variable)
             value = builder.op("select", condition, value, now)
         builder.add(LocalStore(variable, value, remarks=remarks))
         remarks = ()

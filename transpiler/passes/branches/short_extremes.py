@@ -166,7 +166,7 @@ def _replace(block: Block, branch: If) -> bool:
     for statement in branch.then:
         if not isinstance(statement, LocalStore) or statement.pointer is not best:
             store_if(builder, statement, condition, REMARK)
-    again = [builder.add(LocalLoad(best, type=best.type)) if o is not new else new for o in condition.operands]
+    again = [builder.load(best) if o is not new else new for o in condition.operands]
     old = next(o for o in again if o is not new)
     builder.add(LocalStore(best, builder.op("select", builder.op(condition.op, *again), new, old)))
     block.replace(branch, builder.block)

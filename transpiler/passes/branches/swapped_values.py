@@ -62,7 +62,7 @@ def _replace(block: Block, branch: If) -> bool:
         return False
     builder = Builder(Block(), branch.location)
     builder.block.statements += [s for s in branch.then if not isinstance(s, (LocalLoad, LocalStore))]
-    old = {place: builder.add(LocalLoad(pointer, type=pointer.type)) for place, (pointer, _) in swapped.items()}
+    old = {place: builder.load(pointer) for place, (pointer, _) in swapped.items()}
     if are_current([s for s in condition.operands if isinstance(s, LocalLoad)], block, branch):
         again = [old.get(_compared(operand), operand) for operand in condition.operands]
         condition = builder.op(condition.op, *again)

@@ -53,7 +53,6 @@ from ...ir.statements import (
     GlobalPtr,
     GlobalStore,
     If,
-    LocalLoad,
     LoopIndex,
     Operation,
     Rand,
@@ -459,7 +458,7 @@ class _Sums:
     def _add_result(self, atomic: AtomicOp, variable: Alloca, is_certain: bool) -> None:
         """Add what the iterations have found to the element. is_certain: whether each of them has found something."""
         builder = Builder(self.task.body, atomic.location)
-        total = builder.add(LocalLoad(variable, type=variable.type))
+        total = builder.load(variable)
         op = JOINED.get(atomic.op, atomic.op)
         if is_certain:
             builder.atomic(op, builder.again(atomic.pointer), total)

@@ -111,7 +111,7 @@ def _carry(block: Block, loop: RangeFor, store: GlobalStore, named: set[str]) ->
     block.insert_before(loop, builder.block)
     builder = Builder(Block(), store.location)
     builder.add(LocalStore(variable, store.value, remarks=(REMARK,)))
-    store.value = builder.add(LocalLoad(variable, type=variable.type))
+    store.value = builder.load(variable)
     loop.body.insert_before(store, builder.block)
 
     def rule(rewriter: Rewriter, load: Statement) -> Statement | None:

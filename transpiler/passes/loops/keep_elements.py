@@ -293,7 +293,7 @@ class _Keeper:
         self.variable, self.last_store = variable, end
         if not _stores_whole(end):
             builder = Builder(Block(), self.accesses([end])[-1].location)
-            self.last_store = builder.add(GlobalStore(element, builder.add(LocalLoad(variable, type=variable.type))))
+            self.last_store = builder.add(GlobalStore(element, builder.load(variable)))
             tail = builder.block.statements
         self.last_store.remarks = (Remark("stored once: no other iteration writes it (keep_elements)"),)
         statements = block.statements

@@ -236,7 +236,7 @@ def _join_rows(task: Task, plan: Plan) -> None:
 def _row(builder: Builder, plan: Plan, by: int) -> Statement:
     """Return the index of a row, and `by`."""
     own: Statement = builder.add(LoopIndex(plan.loop, plan.axis, type=i32))
-    return builder.op("add" if by > 0 else "sub", own, builder.const(abs(by))) if by else own
+    return builder.shifted(own, by)
 
 
 class _JoinedBody:

@@ -34,7 +34,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ..context import PassContext
-from .parts.active_cells import less, scaled
+from .parts.active_cells import scaled
 
 Key = tuple[Hashable, ...]
 
@@ -140,7 +140,8 @@ class _Activation:
             return None
         lower_bounds = pointer.array.offset or (0,) * len(pointer.indices)
         indices = [
-            less(builder, index, lower_bound) for index, lower_bound in zip(pointer.indices, lower_bounds, strict=True)
+            builder.shifted(index, -lower_bound)
+            for index, lower_bound in zip(pointer.indices, lower_bounds, strict=True)
         ]
         name = None if pool is None else self.name(pool)
         cell_indices = scaled(builder, leaf, lowest, indices)

@@ -246,7 +246,7 @@ def _select_term(block: Block, branch: If) -> bool:
         is_less = isinstance(store.value, Operation) and store.value.op == "sub"
         terms.append(builder.op("neg", term) if is_less else term)
     store = parts[0][0]
-    total = builder.add(LocalLoad(store.pointer, type=store.pointer.type))
+    total = builder.load(store.pointer)
     term = builder.op("select", branch.condition, *terms)
     builder.add(LocalStore(store.pointer, builder.op("add", total, term)))
     block.replace(branch, builder.block)

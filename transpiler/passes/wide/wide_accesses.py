@@ -391,7 +391,7 @@ def _sums(builder: Builder, plan: Plan, index: Statement) -> dict[Statement, Sta
     sums = {0: index}
     for shift in plan.shifts.values():
         if shift not in sums:
-            sums[shift] = builder.op("add" if shift > 0 else "sub", index, builder.const(abs(shift)))
+            sums[shift] = builder.shifted(index, shift)
     return {value: sums[shift] for value, shift in plan.shifts.items()}
 
 

@@ -182,7 +182,7 @@ class _Tests:
             first = builder.op("sub", index, builder.const(by)) if by else index
             parts.append(builder.op("ge", first, builder.again(low)))
         for end, by in self.ends:
-            last = builder.op("add" if by > 0 else "sub", index, builder.const(abs(by))) if by else index
+            last = builder.shifted(index, by)
             parts.append(builder.op("lt", last, builder.again(end)))
         if not parts:  # they hold from the first element on
             parts.append(builder.op("ge", index, builder.const(0)))

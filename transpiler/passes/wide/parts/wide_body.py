@@ -40,7 +40,7 @@ Row = tuple[Array, tuple[Statement, ...], int]
 def last_index(builder: Builder, plan: Plan, by: int = 0) -> Statement:
     """Return the last index of the loop, and `by`."""
     own: Statement = builder.add(LoopIndex(plan.loop, len(plan.loop.starts) - 1, type=i32))
-    return builder.op("add" if by > 0 else "sub", own, builder.const(abs(by))) if by else own
+    return builder.shifted(own, by)
 
 
 class WideBody:
