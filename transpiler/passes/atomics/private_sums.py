@@ -26,7 +26,7 @@ from ...ir.statements import Array, AtomicOp, GlobalPtr, RangeFor, Temporary
 from ...ir.tasks import SUMS_PADDING, Kernel, PrivateSums, Task
 from ...ir.types import Scalar, Tensor, count_scalars, element_of, f32, f64, i32, i64, u32, u64
 from ..analysis.loops.scattered_sums import is_summed_field, scattered
-from ..analysis.queries import has_few_iterations, trip_count
+from ..analysis.queries import has_few_iterations, is_dense, trip_count
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 
@@ -102,8 +102,7 @@ def _is_ndarray(array: Array) -> bool:
 
 def _has_known_memory(array: Array) -> bool:
     """Return whether an array is an ndarray without gaps, whose extents tell which memory it has."""
-    is_other = array.is_gradient or array.is_shared or array.place is not None or array.node is not None
-    return array.shape is None and not (is_other or array.strided or array.clamped or array.ndim == 0)
+    return array.shape is None and is_dense(array) and not (array.is_gradient or array.strided or array.ndim == 0)
 
 
 def _numbers(array: Array) -> int:

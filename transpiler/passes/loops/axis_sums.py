@@ -73,6 +73,7 @@ from ..analysis.queries import (
     axes_in,
     base_array,
     count_along,
+    is_dense,
     is_field_in_order,
     is_given,
     is_index_of,
@@ -176,7 +177,7 @@ def _added(task: Task) -> list[AtomicOp]:
 
 def _is_plain_memory(array: Array) -> bool:
     """Return whether an array is an ndarray, or a field in memory of its own."""
-    if array.is_shared or array.place is not None or array.node is not None or array.clamped:
+    if not is_dense(array):
         return False
     return isinstance(array.element, (Scalar, Tensor)) and element_of(array.element).bits >= 32
 

@@ -42,7 +42,16 @@ from ...ir.statements import (
 from ...ir.tasks import Apart, Condition, Kernel, Reaches, Task
 from ...ir.types import Struct, Tensor, count_scalars
 from ..analysis.loops.exclusive import exclusive_pointers
-from ..analysis.queries import base_array, element_name, index_key, is_given, leaves_block, surely_exists, trip_count
+from ..analysis.queries import (
+    base_array,
+    element_name,
+    index_key,
+    is_dense,
+    is_given,
+    leaves_block,
+    surely_exists,
+    trip_count,
+)
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from ..tasks.parts.copies import put_in_place, say_when, split
@@ -142,8 +151,7 @@ def _stored_in_loops(block: Block) -> tuple[set[Array], set[Array], set[Array]]:
 
 
 def _is_plain(array: Array) -> bool:
-    is_dense = array.place is None and not array.role and not array.clamped and not array.is_shared
-    return is_dense and not isinstance(array.element, Struct) and count_scalars(array.element) <= MAX_FILLED
+    return is_dense(array) and not isinstance(array.element, Struct) and count_scalars(array.element) <= MAX_FILLED
 
 
 class _Keeper:

@@ -47,7 +47,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, Type, element_of, u1
 from ..analysis.loops.vector_loops import FOR_VECTORS, innermost_loops
-from ..analysis.queries import computed_from, element_name, trip_count
+from ..analysis.queries import computed_from, element_name, is_dense, trip_count
 from ..analysis.speculation import divided, guarded, may_be_early
 from ..context import PassContext
 from ..vectors.parts.moved_terms import move_before
@@ -167,7 +167,7 @@ def _is_along(load: GlobalLoad, loop: RangeFor, own: set[Statement]) -> bool:
     if not isinstance(base, GlobalPtr) or not _is_small(base.array.element):
         return False
     array = base.array
-    if array.node is not None or array.place is not None or array.strided or array.clamped:
+    if not is_dense(array) or array.strided:
         return False
     if not base.indices:
         return True

@@ -42,7 +42,15 @@ from ....ir.types import Scalar, Tensor, Type, i32, u1
 from ....lazy_dataclasses import dataclass
 from ...analysis.loops.reducible import is_invariant
 from ...analysis.loops.vector_loops import ELEMENTWISE, INTEGER
-from ...analysis.queries import are_indices_of, base_array, has_few_iterations, is_index_of, shift_of, trip_count
+from ...analysis.queries import (
+    are_indices_of,
+    base_array,
+    has_few_iterations,
+    is_dense,
+    is_index_of,
+    shift_of,
+    trip_count,
+)
 from ...analysis.value_ranges import same_value
 from .neighbours import Row
 
@@ -397,7 +405,7 @@ def _is_plain(pointer: GlobalPtr) -> bool:
     is_number = isinstance(array.element, Scalar) and array.element != u1
     if pointer.is_flat:
         return is_number
-    if array.place is not None or array.node is not None or array.is_shared or array.strided or array.clamped:
+    if not is_dense(array) or array.strided:
         return False
     return is_number and pointer.cell is None and not any(array.offset)
 
