@@ -6,7 +6,7 @@ A statement is one value or one effect. It names the statements it reads (`OPERA
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import field, fields
 from itertools import chain
@@ -221,6 +221,15 @@ def replace_uses(block: Block, mapping: dict[Statement, Statement]) -> bool:
             inner.result = new
             changed = True
     return changed
+
+
+def users_of(statements: Iterable[Statement]) -> defaultdict[Statement, list[Statement]]:
+    """Return, by value, those of some statements that read it as an operand, in order."""
+    users: defaultdict[Statement, list[Statement]] = defaultdict(list)
+    for statement in statements:
+        for operand in operands(statement):
+            users[operand].append(statement)
+    return users
 
 
 def count_uses(block: Block) -> dict[Statement, int]:
