@@ -51,7 +51,7 @@ from .queries import trip_count
 Fact = tuple[Statement, Interval]
 """A value, and its interval where the fact holds."""
 
-I32_MAX = (1 << 31) - 1
+I32_MAX = i32.limits[1]
 """The greatest i32."""
 
 

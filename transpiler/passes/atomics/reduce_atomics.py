@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ...ir.builder import Builder
+from ...ir.builder import AXES, Builder
 from ...ir.functions import Call, Reference, reachable
 from ...ir.nodes import Block, Remark, Statement, walk
 from ...ir.ops import ATOMIC_OPS
@@ -50,7 +50,6 @@ from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from .parts.joins import join_in_order
 
-COMPONENTS = "xyzw"
 LANES = 32
 """A block of threads has full warps, so that all lanes of each take part in joining."""
 MAX_ACCUMULATORS = 64
@@ -168,7 +167,7 @@ def _name(place: Place, element: str, taken: set[str]) -> str:
     path: list[str] = []
     pointer = place.pointer
     while isinstance(pointer, (MatrixPtr, StructPtr)):
-        path.append(pointer.member if isinstance(pointer, StructPtr) else _component(pointer.indices, COMPONENTS))
+        path.append(pointer.member if isinstance(pointer, StructPtr) else _component(pointer.indices, AXES))
         pointer = pointer.origin
     path = [word for word in (*path, element) if word]
     if isinstance(base, GlobalTemporary):

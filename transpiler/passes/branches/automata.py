@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Remark, walk
+from ...ir.ops import COMPARISONS
 from ...ir.statements import Alloca, Const, GlobalLoad, If, LocalLoad, LocalStore, Operation, RangeFor, While, repeats
 from ...ir.tasks import Kernel
 from ..analysis.queries import computed_from
 from ..context import PassContext
 from .parts.known_stores import store_if, stores_integer
 
-COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 REMARK = Remark("without a branch (automata)")
 
 

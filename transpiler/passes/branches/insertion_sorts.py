@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from ...ir.builder import Builder
 from ...ir.functions import reachable
 from ...ir.nodes import Block, Effect, Remark, Statement, walk_blocks
+from ...ir.ops import ORDERINGS
 from ...ir.statements import (
     Alloca,
     Break,
@@ -48,7 +49,6 @@ from ..context import PassContext
 
 MOST = 16
 """The most numbers that are sorted so: each is compared with all before it."""
-COMPARISONS = frozenset({"lt", "le", "gt", "ge"})
 REMARK = Remark("without a branch (insertion_sorts)")
 
 
@@ -184,7 +184,7 @@ def _ends(found: Insertion, statements: list[Statement]) -> bool:
 
 def _has_test(found: Insertion, test: Statement | None, goes_on: bool) -> bool:
     """Note the comparison of a number before with the one that is inserted; return whether it is one."""
-    if not isinstance(test, Operation) or test.op not in COMPARISONS or test.type != u1:
+    if not isinstance(test, Operation) or test.op not in ORDERINGS or test.type != u1:
         return False
     before = [o for o in test.operands if isinstance(o, LocalLoad) and o not in found.values.values()]
     if len(before) != 1 or _at(before[0].pointer, found.outer, found.place) != found.hole - 1:
@@ -215,7 +215,7 @@ def _is_move(found: Insertion, store: LocalStore) -> bool:
 def _is_harmless(statement: Statement) -> bool:
     """Return whether a statement only computes an index, a place or a comparison."""
     is_index = isinstance(statement, Operation) and (
-        (statement.op in ("add", "sub") and statement.type == i32) or statement.op in COMPARISONS
+        (statement.op in ("add", "sub") and statement.type == i32) or statement.op in ORDERINGS
     )
     return is_index or isinstance(statement, (Const, LoopIndex, MatrixPtr))
 

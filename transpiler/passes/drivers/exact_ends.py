@@ -12,10 +12,11 @@ from ...ir.constants import constant_range
 from ...ir.nodes import Remark
 from ...ir.statements import RangeFor
 from ...ir.tasks import Kernel
+from ...ir.types import i32
 from ..context import PassContext
 
 REMARK = "`!=`: by `<` NVIDIA's driver 580 leaves out iterations of some such loops (exact_ends)"
-I32_MIN, I32_MAX = -(1 << 31), (1 << 31) - 1
+I32_MIN, I32_MAX = i32.limits
 
 
 def exact_ends(kernel: Kernel, context: PassContext) -> bool:

@@ -11,12 +11,12 @@ of 0 in some shaders with 64-bit numbers. It sees through `% 2`, shifts, and con
 from __future__ import annotations
 
 from ...ir.nodes import Statement, operands
+from ...ir.ops import COMPARISONS
 from ...ir.statements import Operation, is_const
 from ...ir.tasks import Kernel
 from ...ir.types import element_of
 from ..context import PassContext
 
-COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 REMAINDERS = frozenset({"mod", "plain_mod"})
 WITH_LOWEST_BIT = REMAINDERS | {"bit_and", "raw_mod"}
 

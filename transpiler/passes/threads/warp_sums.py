@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from ...ir.builder import Builder
+from ...ir.builder import AXES, Builder
 from ...ir.functions import calls, reachable
 from ...ir.nodes import Block, Effect, Remark, blocks, walk
 from ...ir.statements import RECORDS, Array, AtomicOp, GlobalPtr, If, IfExp, Return
@@ -41,7 +41,6 @@ Group = tuple[Block, list[AtomicOp]]
 """Operations that one branch performs, and their block."""
 WARP = 32
 """Threads of a warp; blocks have full ones."""
-LETTERS = "xyzw"
 NOTE = "one thread adds what all of its warp have (warp_sums)"
 
 
@@ -188,7 +187,7 @@ def _add(joined: Builder, performed: Builder, atomic: AtomicOp) -> None:
         performed.add(atomic)
         return
     for place in product(*map(range, kind.shape)):
-        letter = LETTERS[place[0]] if kind.size <= len(LETTERS) == len(place) + 3 else "_".join(map(str, place))
+        letter = AXES[place[0]] if len(place) == 1 and kind.size <= len(AXES) else "_".join(map(str, place))
         own = joined.element(atomic.value, [joined.const(number) for number in place])
         sum = joined.add(Collective(collective, [own], type=kind.element, hint=f"{name}{letter}_{suffix}"))
         pointer = performed.element_ptr(atomic.pointer, [performed.const(number) for number in place])

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...ir.builder import Builder
+from ...ir.builder import AXES, Builder
 from ...ir.nodes import Block, Effect, Remark, Statement, operands, walk, walk_blocks, walk_inside
 from ...ir.statements import (
     Alloca,
@@ -50,8 +50,8 @@ from ..analysis.loops.vector_loops import FOR_VECTORS, innermost_loops
 from ..analysis.queries import computed_from, element_name, is_dense, trip_count
 from ..analysis.speculation import divided, guarded, may_be_early
 from ..context import PassContext
-from ..vectors.parts.moved_terms import move_before
 from .parts.loop_ends import name_end
+from .parts.moved_terms import move_before
 from .parts.search_runs import ending_of, search_in_runs
 
 FEWEST = 16
@@ -290,7 +290,7 @@ def _name_of(load: GlobalLoad) -> str:
     assert isinstance(base, GlobalPtr)
     indices = load.pointer.indices if isinstance(load.pointer, MatrixPtr) else []
     numbers = [int(index.value) for index in indices if isinstance(index, Const)]
-    letters = ["xyzw"[number] for number in numbers] if len(numbers) == 1 else [str(number) for number in numbers]
+    letters = [AXES[number] for number in numbers] if len(numbers) == 1 else [str(number) for number in numbers]
     return "_".join([element_name(base), *letters])
 
 

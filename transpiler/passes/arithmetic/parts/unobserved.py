@@ -36,13 +36,13 @@ from ....ir.statements import (
     base_pointer,
 )
 from ....ir.tasks import Kernel
-from ....ir.types import Scalar
+from ....ir.types import Scalar, i32
 from ...analysis.addresses import address_values, is_flat_pointer
 from ...analysis.value_ranges import same_value
 
 LARGE = 1 << 30
 """LLVM turns the addition of -2**31 into one of bits; smaller numbers it adds."""
-MOST = (1 << 31) - 1
+MOST = i32.limits[1]
 RESULTS = "results of functions"
 
 

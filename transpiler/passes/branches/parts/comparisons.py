@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ....ir.nodes import Block, Statement, blocks, walk
+from ....ir.ops import COMPARISONS
 from ....ir.statements import ArgLoad, Const, LocalLoad, LocalStore, LoopIndex, Operation, base_pointer, repeats
 
 EAGER = {"logical_and": "bit_and", "logical_or": "bit_or"}
-COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 OPERATIONS = frozenset({"add", "sub", "bit_and", "bit_or", "bit_xor", "wrapping_add", "wrapping_sub"})
 """The operations that may compute a number that is compared."""
 MOST = 4

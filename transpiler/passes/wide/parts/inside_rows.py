@@ -21,7 +21,7 @@ from itertools import chain
 from ....ir.builder import Builder
 from ....ir.constants import constant_range
 from ....ir.nodes import Block, Statement, blocks, operands, replace_uses, walk, walk_blocks
-from ....ir.ops import NEGATED
+from ....ir.ops import MIRRORED, NEGATED
 from ....ir.statements import ArgLoad, ArrayShape, Const, Continue, If, LoopIndex, Operation, RangeFor
 from ....ir.types import Scalar, i32, u1
 from ....lazy_dataclasses import dataclass
@@ -29,7 +29,6 @@ from ...analysis.queries import conjuncts
 from ...analysis.value_ranges import same_value
 from ...tasks.parts.copies import copy_of_block
 from ...wide.parts.whole_rows import minuend_of
-from .neighbours import MIRRORED
 from .whole_rows import MARGIN
 
 SHORTEST = 128

@@ -12,7 +12,7 @@ beyond, and taken from the vectors before and after: a warp that loads every fou
 
 from __future__ import annotations
 
-from ....ir.builder import Builder
+from ....ir.builder import AXES, Builder
 from ....ir.nodes import Block, Statement, blocks, clone, operands, walk
 from ....ir.statements import (
     Alloca,
@@ -30,9 +30,6 @@ from ....ir.statements import (
 from ....ir.types import Scalar, Tensor, i32
 from .wide_cells import only_active
 from .widenable import Plan
-
-AXES = "xyzw"
-
 
 Row = tuple[Array, tuple[Statement, ...], int]
 

@@ -20,6 +20,7 @@ from dataclasses import field
 from itertools import product
 
 from ....ir.nodes import Block, Effect, Statement, blocks, operands, walk, walk_inside
+from ....ir.ops import ORDERINGS
 from ....ir.snodes import Node
 from ....ir.statements import (
     Alloca,
@@ -72,7 +73,6 @@ AWAY = 2
 """Vectors between the one at an index and the farthest neighbour's."""
 SIGNED = INTEGER | {"neg"}
 """Operations on vectors of integers."""
-COMPARISONS = frozenset({"lt", "le", "gt", "ge"})
 COUNTS = {4: "four", 2: "two"}
 """How many iterations are one."""
 
@@ -197,7 +197,7 @@ def _take_condition(condition: Statement, plan: Plan) -> bool:
         return False
     if condition.op == "logical_and":
         return all(_take_condition(operand, plan) for operand in condition.operands)
-    return condition.op in COMPARISONS
+    return condition.op in ORDERINGS
 
 
 def comparisons(condition: Statement) -> list[Operation]:
