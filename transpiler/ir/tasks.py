@@ -156,7 +156,7 @@ Condition = AtLeast | AtMost | MultipleOf | Apart | Reaches
 class Choice:
     """Conditions by which a launch starts some tasks, when all hold, and otherwise others.
 
-    `passes.tasks.copies.split` alone makes one: it adds it to `Task.when` of a task and to `Task.unless` of its copy.
+    `passes.tasks.parts.copies.split` alone makes one: it adds it to `Task.when` of a task and to `Task.unless` of its copy.
     So tasks that were one are the leaves of a binary tree, and each launch starts exactly one of them.
     """
 

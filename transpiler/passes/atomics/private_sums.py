@@ -69,7 +69,7 @@ def private_sums(kernel: Kernel, context: PassContext) -> bool:
             task.private = _copies_of_launch(kernel, task, of_launch)
             chosen |= bool(task.private)
     if plain:
-        _make_plain(kernel, plain, context)
+        _make_plain(kernel, plain)
     return bool(plain) or chosen
 
 
@@ -139,7 +139,7 @@ def _repeated(block: Block, wanted: set[AtomicOp]) -> Iterator[int]:
             yield from (times * count for count in _repeated(inner, wanted))
 
 
-def _make_plain(kernel: Kernel, plain: set[Statement], context: PassContext) -> None:
+def _make_plain(kernel: Kernel, plain: set[Statement]) -> None:
     remark = Remark("not atomic: each thread has a copy (private_sums)")
 
     def rule(rewriter: Rewriter, atomic: Statement) -> Statement | None:

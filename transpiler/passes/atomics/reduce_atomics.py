@@ -121,7 +121,7 @@ def _reduce(kernel: Kernel, task: Task, places: list[Place], context: PassContex
         join_in_order(kernel, task, context)
     for place, reduction in zip(places, task.reductions, strict=True):
         _store(task, place, reduction, context)
-    _accumulate(task.body, accumulators, context)
+    _accumulate(task.body, accumulators)
     task.body.statements[:0] = head
 
 
@@ -254,7 +254,7 @@ def _has_iterations(builder: Builder, loop: RangeFor) -> Statement:
     return result
 
 
-def _accumulate(body: Block, accumulators: dict[Statement, Statement], context: PassContext) -> None:
+def _accumulate(body: Block, accumulators: dict[Statement, Statement]) -> None:
     """Replace the atomic operations by operations on accumulators."""
     remark = Remark("not atomic: joined below (reduce_atomics)")
 
