@@ -156,8 +156,8 @@ Condition = AtLeast | AtMost | MultipleOf | Apart | Reaches
 class Choice:
     """Conditions by which a launch starts some tasks, when all hold, and otherwise others.
 
-    `passes.tasks.parts.copies.split` alone makes one: it adds it to `Task.when` of a task and to `Task.unless` of its copy.
-    So tasks that were one are the leaves of a binary tree, and each launch starts exactly one of them.
+    `passes.tasks.parts.copies.split` alone makes one: it adds it to `Task.when` of a task and to `Task.unless` of its
+    copy. So tasks that were one are the leaves of a binary tree, and each launch starts exactly one of them.
     """
 
     conditions: list[Condition]
@@ -252,6 +252,16 @@ class Task:
     def choices(self) -> list[Choice]:
         """The choices by which a launch starts the task; none if it always does."""
         return [*self.when, *self.unless]
+
+    @property
+    def is_in_lanes(self) -> bool:
+        """Whether iterations become lanes of vectors, or those of the loops in them do."""
+        return self.as_lanes or self.lane_loops > 0
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether iterations neither combine values, nor add to copies, nor wait for each other."""
+        return not (self.reductions or self.private or self.block_sums or self.synchronizes)
 
     @property
     def together(self) -> Block:

@@ -37,7 +37,7 @@ def counted_choices(kernel: Kernel, context: PassContext) -> bool:
     """Replace such branches."""
     if not context.capabilities.predicts_branches:
         return False
-    in_lanes = {block for task in kernel.tasks if task.as_lanes or task.lane_loops for block in task.roots()}
+    in_lanes = {block for task in kernel.tasks if task.is_in_lanes for block in task.roots()}
     changed = False
     for root in [root for root in kernel.roots() if root not in in_lanes]:
         for loop in [s for s in walk(root) if repeats(s) and carries_values(s)]:

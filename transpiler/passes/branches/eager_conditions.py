@@ -40,7 +40,7 @@ def eager_conditions(kernel: Kernel, context: PassContext) -> bool:
 
 def _one_at_a_time(kernel: Kernel) -> Iterator[Block]:
     """Yield the blocks of loops that gcc makes no vectors of, and those of the functions that are called there."""
-    tasks = [task for task in kernel.tasks if not (task.as_lanes or task.lane_loops)]
+    tasks = [task for task in kernel.tasks if not task.is_in_lanes]
     if len(tasks) < len(kernel.tasks):
         return  # they may call the same functions
     found: dict[Block, None] = {}

@@ -154,11 +154,10 @@ def _running(root: Block) -> dict[Statement, Statement]:
             continue
         count = trip_count(loop) if isinstance(loop, RangeFor) else None
         own = {s for s in walk(loop.body) if isinstance(s, Alloca)}
-        for store in walk(loop.body):
-            if not isinstance(store, LocalStore) or store.pointer in own or (count or ALMOST_ALWAYS) < ALMOST_ALWAYS:
-                continue
-            if isinstance(store.value, Operation):
-                for operand in store.value.operands:
-                    if isinstance(operand, LocalLoad) and operand.pointer is store.pointer:
-                        found[store.value] = operand
+        is_short = count is not None and 0 < count < ALMOST_ALWAYS
+        for store in [] if is_short else [s for s in walk(loop.body) if isinstance(s, LocalStore)]:
+            if store.pointer not in own and isinstance(store.value, Operation):
+                before = [o for o in store.value.operands if isinstance(o, LocalLoad) and o.pointer is store.pointer]
+                if before:
+                    found[store.value] = before[-1]
     return found

@@ -30,7 +30,7 @@ def masked_terms(kernel: Kernel, context: PassContext) -> bool:
         return False
     changed = False
     for task in kernel.tasks:
-        if task.loop is not None and not (task.as_lanes or task.lane_loops):
+        if task.loop is not None and not task.is_in_lanes:
             for loop in innermost_loops(task):
                 changed |= _mask(loop)
     return changed

@@ -76,7 +76,7 @@ def _unrolled_loops(kernel: Kernel) -> list[tuple[Statement, Statement | None]]:
     """Return loops that gcc unrolls, and those directly around them: None for the first of a function."""
     found: dict[Statement, Statement | None] = {}
     for task in kernel.tasks:
-        if not (task.as_lanes or task.lane_loops):
+        if not task.is_in_lanes:
             found.update({s: task.loop for root in task.roots() for s in walk(root) if _is_short(s, UNROLLED)})
     for function in kernel.functions:
         found.update({s: None for s in walk(function.body) if _is_short(s, UNROLLED)})

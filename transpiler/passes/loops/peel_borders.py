@@ -93,7 +93,7 @@ def peel_borders(kernel: Kernel, context: PassContext) -> bool:
 
 def _may_be_split(task: Task, loop: RangeFor) -> bool:
     """Return whether the order of the iterations does not matter, and all tasks can compute their bounds."""
-    if task.reductions or task.private or task.block_sums or task.synchronizes or task.tile or loop.cells is not None:
+    if not task.is_plain or task.tile or loop.cells is not None:
         return False
     if loop.order or not is_const(loop.steps[-1], 1) or loop.ends[-1].type != i32:
         return False

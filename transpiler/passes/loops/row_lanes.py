@@ -96,7 +96,7 @@ def row_lanes(kernel: Kernel, context: PassContext) -> bool:
 def _plan_of(task: Task) -> Plan | None:
     """Return how the rows of a task run together, None if each runs by itself."""
     loop = task.loop
-    if loop is None or task.lanes > 1 or task.reductions or task.block_sums or task.private or task.synchronizes:
+    if loop is None or task.lanes > 1 or not task.is_plain:
         return None
     axis = len(loop.starts) - 2
     if axis < 0 or loop.cells is not None or loop.order or task.tile or not _is_usual(loop, axis):

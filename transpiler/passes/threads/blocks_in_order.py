@@ -40,7 +40,7 @@ def _is_stencil(task: Task) -> bool:
     loop = task.loop
     if loop is None or len(loop.starts) < AXES or loop.grid_stride is not None or loop.cells is not None:
         return False
-    if task.reductions or task.block_sums or task.private or task.synchronizes or task.overlaps:
+    if not task.is_plain or task.overlaps:
         return False
     statements = list(reachable(task.body))
     if any(map(repeats, statements)):

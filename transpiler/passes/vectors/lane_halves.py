@@ -105,7 +105,7 @@ def _conversions(
     if not is_const(loop.steps[-1], 1) or (trip_count(loop) or FEWEST) < FEWEST:
         return []
     varying = {s for s in statements if any(_is_last_index(value, loop) for value in computed_from(s))}
-    are_lanes = task.as_lanes or task.lane_loops
+    are_lanes = task.is_in_lanes
     if not are_lanes and not all(_is_of_lanes(s, statements, loop, varying, context) for s in statements):
         return []
     loads = [s for s in statements if isinstance(s, Cast) and s.type == f32 and (are_lanes or s.value in varying)]

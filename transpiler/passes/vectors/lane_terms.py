@@ -71,7 +71,7 @@ def lane_terms(kernel: Kernel, context: PassContext) -> bool:
         return False
     changed = False
     for task in kernel.tasks:
-        if task.loop is None or task.as_lanes or task.lane_loops or task.short_vectors:
+        if task.loop is None or task.is_in_lanes or task.short_vectors:
             continue
         loops = [loop for loop in innermost_loops(task) if _may_be_lanes(loop, context.options.fast_math)]
         for around in list(walk_blocks(task.body)) if loops else []:

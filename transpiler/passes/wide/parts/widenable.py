@@ -156,7 +156,7 @@ def plan_of(task: Task, stored: set[Type]) -> Plan | None:
 def is_usual(task: Task) -> bool:
     """Return whether a task is a loop over whole rows, of which it may run several iterations as one."""
     loop = task.loop
-    if loop is None or task.reductions or task.block_sums or task.private or task.synchronizes:
+    if loop is None or not task.is_plain:
         return False
     start, end, step = loop.starts[-1], loop.ends[-1], loop.steps[-1]
     is_whole = loop.cells is None and not loop.order and is_const(start, 0) and is_const(step, 1) and end.type == i32
