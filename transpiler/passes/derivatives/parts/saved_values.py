@@ -145,11 +145,10 @@ def _double_stride(builder: Builder, saved: SavedLoop, number: Statement) -> Non
         with builder.into(loop.body):
             slot = builder.add(LoopIndex(loop, type=i32))
             double = builder.op("mul", slot, builder.const(2))
-            for arrays in saved.arrays.values():
-                for array in arrays:
-                    for position in range(_row_of(array)):
-                        value = builder.load(_slot(builder, array, double, position))
-                        builder.store(_slot(builder, array, slot, position), value)
+            every = [one for arrays in saved.arrays.values() for one in arrays]
+            for array, position in [(one, k) for one in every for k in range(_row_of(one))]:
+                value = builder.load(_slot(builder, array, double, position))
+                builder.store(_slot(builder, array, slot, position), value)
         builder.store(saved.stride, builder.op("mul", builder.load(saved.stride), builder.const(2)))
 
 
