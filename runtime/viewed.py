@@ -6,7 +6,7 @@ Out: `_repr_html_`, which IPython, marimo and Quarto call. Programs outside note
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 _RENDERERS: list[Callable[[Any], str]] = []
@@ -15,6 +15,12 @@ _RENDERERS: list[Callable[[Any], str]] = []
 def use(render: Callable[[Any], str]) -> None:
     """Let `render` make the HTML of all objects."""
     _RENDERERS[:] = [render]
+
+
+def table_lines(rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
+    """Return rows as lines of text, with columns of one width."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [indent + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 class Viewed:

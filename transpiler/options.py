@@ -106,6 +106,11 @@ class CompileOptions:
     unroll: int = 0
     schedule: str = "auto"
 
+    @property
+    def has_own_block_dim(self) -> bool:
+        """Whether the program has chosen how many threads a block has."""
+        return self.block_dim != BLOCK_DIM
+
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:

@@ -122,7 +122,7 @@ def stage_arguments(
             assert isinstance(memory, np.ndarray)
             strides = _packed_strides(memory, request) if strided else ()
             staged = StagedArgument(0, memory.shape, strides)  # its first element is the lowest
-            copies.append(_Copy(*extent_of(memory), [(memory, staged, binding.written)]))
+            copies.append(_Copy(*host_range(memory), [(memory, staged, binding.written)]))
         result.arguments.append(staged)
     for copy in _merged(copies):
         _copy_in(session, copy, result)
@@ -175,14 +175,19 @@ def _packed_strides(array: Array, request: _Request) -> tuple[int, ...]:
 # --- copies
 
 
-def extent_of(array: Array) -> tuple[int, int]:
-    """Return the first address of an array's elements, and the end address of the last."""
-    start = end = array.ctypes.data
-    if array.size:
-        for extent, stride in zip(array.shape, array.strides, strict=True):
+def address_range(address: int, shape: Sequence[int], strides: Sequence[int], element_bytes: int) -> tuple[int, int]:
+    """Return the first address of the elements of an array, and the end address of the last. strides: [bytes]."""
+    start = end = address
+    if 0 not in shape:
+        for extent, stride in zip(shape, strides, strict=True):
             start, end = start + min(0, (extent - 1) * stride), end + max(0, (extent - 1) * stride)
-        end += array.itemsize
+        end += element_bytes
     return start, end
+
+
+def host_range(array: Array) -> tuple[int, int]:
+    """Return the addresses of a NumPy array, as `address_range`."""
+    return address_range(array.ctypes.data, array.shape, array.strides, array.itemsize)
 
 
 def _merged(copies: list[_Copy]) -> list[_Copy]:

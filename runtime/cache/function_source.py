@@ -202,7 +202,7 @@ def _constant(value: Any) -> str:
 def _source_lines(code: CodeType, module_globals: dict[str, Any]) -> tuple[str, ...]:
     file = code.co_filename
     if file.startswith("<") and file.endswith(">"):
-        lines = linecache.getlines(file)  # not through a module's loader, as `frontend.definition` says
+        lines = linecache.getlines(file)  # not through a module's loader, as `frontend.source.definition` says
     else:
         linecache.checkcache(file)
         lines = linecache.getlines(file, module_globals)

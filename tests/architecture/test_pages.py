@@ -119,3 +119,23 @@ def test_the_table_of_folders_has_every_module_beside_them(top: str) -> None:
     table = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     modules = [f"{top}/{path.name}" for path in sorted((ROOT / top).glob("*.py")) if path.name != "__init__.py"]
     assert modules and [name for name in modules if f"`{name}`" not in table] == []
+
+
+def _is_there(name: str) -> bool:
+    """Return whether a module, a folder or what one of these defines has a name in dots or slashes."""
+    *outer, last = name.removesuffix(".py").replace(".", "/").split("/")
+    for place in [(ROOT / base).joinpath(*outer) for base in ("", "transpiler", "runtime")]:
+        module = place.with_suffix(".py") if place.with_suffix(".py").exists() else place / "__init__.py"
+        if (place / last).is_dir() or (place / f"{last}.py").exists():
+            return True
+        if module.exists() and re.search(rf"\b{last}\b", module.read_text()):
+            return True
+    return False
+
+
+def test_every_module_that_a_docstring_names_exists() -> None:
+    named = re.compile(r"`((?:transpiler|runtime|passes|backend|frontend|ir)(?:[./]\w+)+)")
+    sources = [path for top in ("transpiler", "runtime") for path in sorted((ROOT / top).rglob("*.py"))]
+    names = [(path, name) for path in sources for name in named.findall(path.read_text())]
+    missing = [f"{path}: {name}" for path, name in names if not _is_there(name)]
+    assert names and not missing, missing

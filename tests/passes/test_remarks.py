@@ -1,6 +1,5 @@
 """Passes record what they drop in remarks near the source of it."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from shadesmith.transpiler.passes.cleanup.common_subexpressions import common_su
 from shadesmith.transpiler.passes.cleanup.dead_code import dead_code
 from shadesmith.transpiler.passes.cleanup.fold import fold
 from shadesmith.transpiler.passes.cleanup.simplify import simplify
-from shadesmith.transpiler.passes.context import PassContext
 from shadesmith.transpiler.passes.tasks.offload import offload
 
 SOURCE = SourceText("k.py", 1, tuple(f"if line_{number}:" for number in range(1, 9)))
@@ -23,11 +21,6 @@ SOURCE = SourceText("k.py", 1, tuple(f"if line_{number}:" for number in range(1,
 
 def line(number: int) -> SourceLocation:
     return SourceLocation(SOURCE, number, 1, number, 10)
-
-
-def silent(sketch: Any) -> None:
-    options = replace(sketch.context.options, why_comments=False)
-    sketch.context = PassContext(options, sketch.context.capabilities)
 
 
 def remark_messages(kernel: Any) -> list[str]:
@@ -146,16 +139,3 @@ def test_loops_within_a_task_and_of_the_compiler_are_no_tasks(sketch):
     sketch.loop(8, serialize=True)
     sketch.loop(8, purpose="gathers cells")
     assert run(sketch, dead_code).remarks == []
-
-
-def test_without_the_option_nothing_is_noted(sketch):
-    silent(sketch)
-    sketch.location = line(5)
-    sketch.loop(8)
-    sketch.add(If(sketch.const(False, u1), Block(), is_python=True))
-    add_to_own_cell(sketch, sketch.a)
-    kernel = sketch.kernel()
-    for step in (simplify, dead_code, offload, demote_atomics):
-        step(kernel, sketch.context)
-    assert remark_messages(kernel) == [] and kernel.remarks == []
-    assert not any(isinstance(s, AtomicOp) for s in walk(kernel.tasks[0].body))

@@ -113,6 +113,10 @@ class Builder:
             total = condition if total is None else self.op("logical_and", total, condition)
         return total
 
+    def shifted(self, index: Statement, by: int) -> Statement:
+        """Return an index plus a number; 0 adds nothing."""
+        return self.op("add" if by > 0 else "sub", index, self.const(abs(by))) if by else index
+
     def const(self, value: int | float | bool, type: Scalar = i32) -> Const:
         """Return a number, converted to `type` as NumPy would; one that has a name in Python keeps it."""
         if value.__class__ is int and 0 <= value < 128 and type.kind in ("int", "uint"):  # most are

@@ -6,8 +6,8 @@ A statement is one value or one effect. It names the statements it reads (`OPERA
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import field, fields
 from itertools import chain
 from typing import Any, ClassVar, Final
@@ -42,7 +42,7 @@ LINE = "\x00"
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A comment that explains why the source differs from the Python line.
+    """A comment that explains why the source differs from the Python line. Printers know `why_comments`.
 
     Attributes:
         template: the message, with `LINE` for the line of `location`: a cached kernel may have moved in its file.
@@ -100,6 +100,20 @@ class Block:
     def __len__(self) -> int:
         return len(self.statements)
 
+    def replace(self, old: Statement, new: Iterable[Statement]) -> None:
+        """Put statements in the place of one of the block."""
+        position = self.statements.index(old)
+        self.statements[position : position + 1] = new
+
+    def insert_before(self, statement: Statement, new: Iterable[Statement]) -> None:
+        """Put statements before one of the block."""
+        position = self.statements.index(statement)
+        self.statements[position:position] = new
+
+    def drop(self, statements: Container[Statement]) -> None:
+        """Remove those of the block that are among some statements."""
+        self.statements = [statement for statement in self.statements if statement not in statements]
+
 
 def operands(statement: Statement) -> list[Statement]:
     """Return the statements `statement` reads, in order; results of its blocks are not among them."""
@@ -150,6 +164,11 @@ def walk(block: Block) -> Iterator[Statement]:
         else:
             found += statements[start:]
     return iter(found)
+
+
+def walk_inside(statement: Statement) -> Iterator[Statement]:
+    """Return every statement of the blocks of a statement, and of the blocks inside these."""
+    return chain.from_iterable(map(walk, blocks(statement)))
 
 
 def walk_blocks(block: Block) -> Iterator[Block]:
@@ -204,6 +223,15 @@ def replace_uses(block: Block, mapping: dict[Statement, Statement]) -> bool:
     return changed
 
 
+def users_of(statements: Iterable[Statement]) -> defaultdict[Statement, list[Statement]]:
+    """Return, by value, those of some statements that read it as an operand, in order."""
+    users: defaultdict[Statement, list[Statement]] = defaultdict(list)
+    for statement in statements:
+        for operand in operands(statement):
+            users[operand].append(statement)
+    return users
+
+
 def count_uses(block: Block) -> dict[Statement, int]:
     """Return how often each statement is read in `block` and inside, as an operand or a block's result."""
     return count_uses_in([block])
@@ -247,7 +275,7 @@ def has_effect(statement: Statement, effect: int) -> bool:
         return True
     if not statement.BLOCKS:
         return False
-    return any(inner.EFFECT & effect for block in blocks(statement) for inner in walk(block))
+    return any(inner.EFFECT & effect for inner in walk_inside(statement))
 
 
 # --- functions made for each class of statement -----------------------------------------------------------------------

@@ -533,6 +533,11 @@ MASKED_OPS: dict[str, str] = {
 NEGATED: dict[str, str] = {op.name: op.negated for op in OPS.values() if op.negated}
 """Comparisons and their negations; for floats only `eq` and `ne`, since a NaN is neither less nor greater."""
 
+ORDERINGS = frozenset({"lt", "le", "gt", "ge"})
+COMPARISONS = ORDERINGS | {"eq", "ne"}
+MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+"""Comparisons, and what each is if its operands are exchanged."""
+
 HOST_OPS: dict[str, int] = {op.name: op.arity for op in OPS.values() if op.host}
 """Operations that the extent of a loop may contain, with the number of their operands."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import chain
 
 from ..errors import NOWHERE, SourceLocation
-from .nodes import LINE, Block, Effect, Remark, Statement, walk, walk_blocks
+from .nodes import LINE, Block, Effect, Remark, Statement, walk_blocks
 from .statements import LocalStore, OmittedStatement, RangeFor, StructFor
 from .tasks import Kernel
 
@@ -42,7 +42,7 @@ def attach_remarks(kernel: Kernel) -> None:
 
 def remark_lines(kernel: Kernel) -> list[str]:
     """Return all remarks of a kernel as strings, for a content key."""
-    statements = (statement for root in kernel.roots() for statement in walk(root))
+    statements = kernel.statements()
     remarks = chain(kernel.remarks, *(statement.remarks for statement in statements))
     return [f"{remark.where} {remark.message}" for remark in remarks]
 

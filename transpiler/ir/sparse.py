@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, ClassVar
 
 from ..lazy_dataclasses import dataclass
-from .nodes import Effect, Statement, operands, walk
+from .nodes import Effect, Statement, operands
 from .snodes import Node, places_of, pool_above, pool_cell_bytes, shape_of, sparse_above, top_of
 from .sparse_storage import COUNTERS, max_cells, needed_indices, row_major_type, word_of
 from .statements import Array, GlobalPtr, RangeFor
@@ -51,7 +51,7 @@ class Deactivate(Statement):
 
 @dataclass(eq=False, slots=True)
 class DeactivateEntry(Statement):
-    """Frees the pool cell in `entry`, a position in the numbers of `node`; made by `collect_cells`."""
+    """Frees the pool cell in `entry`, a position in the numbers of `node`; made by `deactivate_cells`."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("entry",)
     EFFECT: ClassVar[int] = Effect.READ | Effect.WRITE
@@ -222,10 +222,9 @@ def node_uses(kernel: Kernel) -> dict[NodeUse, None]:
                 add(*use)
             uses[what, node] = None
 
-    for root in kernel.roots():
-        for statement in walk(root):
-            for use in _direct_uses(statement):
-                add(*use)
+    for statement in kernel.statements():
+        for use in _direct_uses(statement):
+            add(*use)
     return uses
 
 
@@ -262,7 +261,7 @@ def leaf_array(kernel: Kernel, leaf: Node) -> Array:
             return array
     tree = kernel.trees[top_of(leaf)]
     shape = shape_of(leaf)
-    name = _unique(kernel, tree.names.get(leaf, "other"))
+    name = unique_name(tree.names.get(leaf, "other"), {array.name for array in kernel.arrays})
     array = Array(name, tree.elements[leaf], len(shape), len(kernel.arrays), shape, place=leaf, role="place", node=leaf)
     tree.names[leaf] = name
     kernel.arrays.append(array)
@@ -279,8 +278,8 @@ def add_arrays(kernel: Kernel) -> None:
                 sparse_array(kernel, node, role)
 
 
-def _unique(kernel: Kernel, name: str) -> str:
-    taken = {array.name for array in kernel.arrays}
+def unique_name(name: str, taken: Container[str]) -> str:
+    """Return a name, with a number from 2 on if it is taken."""
     unique, number = name, 1
     while unique in taken:
         number += 1
@@ -297,7 +296,8 @@ def sparse_array(kernel: Kernel, node: Node, role: str) -> Array:
     ndim, element = {"words": (2, word_of(node)), "list": (1, row_major_type(node)), "ends": (1, i32)}.get(
         role, (0 if role in COUNTERS else 1, u32)
     )
-    array = Array(_unique(kernel, f"{name}_{role}"), element, ndim, len(kernel.arrays), role=role, node=node)
+    own_name = unique_name(f"{name}_{role}", {array.name for array in kernel.arrays})
+    array = Array(own_name, element, ndim, len(kernel.arrays), role=role, node=node)
     if role == "words":
         array.shape = (max_cells(node), pool_cell_bytes(node) // element.size_bytes)
     elif role in COUNTERS:

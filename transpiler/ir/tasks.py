@@ -156,8 +156,8 @@ Condition = AtLeast | AtMost | MultipleOf | Apart | Reaches
 class Choice:
     """Conditions by which a launch starts some tasks, when all hold, and otherwise others.
 
-    `passes.tasks.copies.split` alone makes one: it adds it to `Task.when` of a task and to `Task.unless` of its copy.
-    So tasks that were one are the leaves of a binary tree, and each launch starts exactly one of them.
+    `passes.tasks.parts.copies.split` alone makes one: it adds it to `Task.when` of a task and to `Task.unless` of its
+    copy. So tasks that were one are the leaves of a binary tree, and each launch starts exactly one of them.
     """
 
     conditions: list[Condition]
@@ -254,6 +254,16 @@ class Task:
         return [*self.when, *self.unless]
 
     @property
+    def is_in_lanes(self) -> bool:
+        """Whether iterations become lanes of vectors, or those of the loops in them do."""
+        return self.as_lanes or self.lane_loops > 0
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether iterations neither combine values, nor add to copies, nor wait for each other."""
+        return not (self.reductions or self.private or self.block_sums or self.synchronizes)
+
+    @property
     def together(self) -> Block:
         """The body for iterations that are one, without what runs them one by one."""
         first = next((statement for statement in self.body if isinstance(statement, If)), None)
@@ -327,6 +337,10 @@ class Kernel:
         own = [block for task in self.tasks for block in task.roots()] if self.tasks else [self.body]
         return [*own, *(function.body for function in self.functions)]
 
+    def statements(self) -> Iterator[Statement]:
+        """Return all statements of the kernel and of its functions, in the order of the source."""
+        return chain.from_iterable(map(walk, self.roots()))
+
     def structs(self) -> list[Struct]:
         """Return the struct types of the kernel, each after those of its members."""
         types: list[Type | None] = [array.element for array in self.arrays]
@@ -334,7 +348,7 @@ class Kernel:
         types += [*self.returns, *(temporary.type for temporary in self.temporaries)]
         types += [parameter.type for function in self.functions for parameter in function.parameters]
         types += [type for function in self.functions for type in function.results]
-        types += [s.type for root in self.roots() for s in walk(root) if s.type.__class__ is Struct]
+        types += [s.type for s in self.statements() if s.type.__class__ is Struct]
         return with_members(type for type in types if isinstance(type, Struct))
 
 
@@ -397,8 +411,3 @@ def scalars_in(blocks: Sequence[Block]) -> set[Scalar]:
 def arrays_in(blocks: Sequence[Block]) -> set[Array]:
     """Return the arrays that statements of some blocks access."""
     return {statement.array for block in blocks for statement in block.statements if statement.__class__ is GlobalPtr}
-
-
-def statements_in(kernel: Kernel) -> Iterator[Statement]:
-    """Return all statements of a kernel: a block's before those of the blocks inside it, and in no further order."""
-    return chain.from_iterable(block.statements for root in kernel.roots() for block in walk_blocks(root))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..errors import NOWHERE, SourceLocation
-from .constant_arrays import number_text
+from .constants import number_text
 from .forms import IRText as IRText
 from .functions import Call, CallResult, Function, Reference
 from .nodes import Block, Statement, operands

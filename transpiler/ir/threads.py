@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..ir.constants import constant_ranges
 from ..lazy_dataclasses import dataclass
 from .nodes import Block, Effect, Statement
 from .ops import ATOMIC_OPS, OPS
@@ -164,11 +165,10 @@ def identity(op: str, type: Scalar) -> int | float:
     if op == "mul":
         return 1.0 if type.is_float else 1
     if op == "bit_and":
-        return -1 if type.is_signed else (1 << type.bits) - 1
+        return -1 if type.is_signed else type.limits[1]
     if type.is_float:
         return float("inf") if op == "min" else float("-inf")
-    low, high = (-(1 << type.bits - 1), (1 << type.bits - 1) - 1) if type.is_signed else (0, (1 << type.bits) - 1)
-    return high if op == "min" else low
+    return type.limits[op == "min"]
 
 
 def neutral(op: str, type: Scalar) -> int | float:
@@ -282,14 +282,8 @@ def shared_size_bytes(array: Array) -> int:
 
 def constant_iterations(task: Task) -> int | None:
     """Return how many iterations a task has, None if that is known at run time only."""
-    if task.loop is None:
-        return None
-    iterations = 1
-    for begin, end, step in zip(task.loop.starts, task.loop.ends, task.loop.steps, strict=True):
-        if not (isinstance(begin, Const) and isinstance(end, Const) and isinstance(step, Const)):
-            return None
-        iterations *= len(range(int(begin.value), int(end.value), int(step.value)))
-    return iterations
+    ranges = None if task.loop is None else constant_ranges(task.loop)
+    return None if ranges is None else prod(map(len, ranges))
 
 
 def has_full_blocks(task: Task) -> bool:

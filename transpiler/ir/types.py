@@ -59,6 +59,12 @@ class Scalar:
         return self.kind == "int" and self.bits < 32
 
     @property
+    def limits(self) -> tuple[int, int]:
+        """The least and the greatest number of an integer type, or of u1."""
+        half = 1 << (self.bits - 1)
+        return (-half, half - 1) if self.kind == "int" else (0, (1 << self.bits) - 1)
+
+    @property
     def numpy(self) -> np.dtype[Any]:
         """The NumPy type of equal layout."""
         return NUMPY[self.name]

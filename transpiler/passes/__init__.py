@@ -475,15 +475,13 @@ def run(kernel: Kernel, context: PassContext, last: str = "") -> None:
     """
     with deep_recursion():
         waiting = set(cleanup)  # its steps that may change something now
-        for stage, steps in _pipeline(context).items():
-            for step in steps:
-                if isinstance(step, Cleanup):
-                    if not step.after or any(context.has_changed(each.__name__) for each in step.after):
-                        _run_until_stable(step, stage, kernel, context, waiting)
-                    continue
+        for stage, step in [(stage, step) for stage, steps in _pipeline(context).items() for step in steps]:
+            if not isinstance(step, Cleanup):
                 _run_step(step, stage, kernel, context, waiting)
                 if step.__name__ == last:
                     return
+            elif not step.after or any(context.has_changed(each.__name__) for each in step.after):
+                _run_until_stable(step, stage, kernel, context, waiting)
 
 
 def names_of_passes() -> dict[str, list[str]]:

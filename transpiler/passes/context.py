@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from ..errors import SourceLocation
 from ..ir.nodes import Block
 from ..ir.statements import Array
-from ..ir.tasks import Kernel, Kinds, arrays_in, blocks_in, kinds_in, scalars_in
+from ..ir.tasks import Kernel, Kinds, Task, arrays_in, blocks_in, kinds_in, scalars_in
 from ..ir.types import Scalar
 from ..ir.verify import Stage
 from ..lazy_dataclasses import dataclass
@@ -126,6 +126,11 @@ class PassContext:
             self.facts[arrays_in] = arrays_in(self.blocks(kernel))
         found: set[Array] = self.facts[arrays_in]
         return found
+
+    def choose_block_dim(self, task: Task, threads: int) -> None:
+        """Give a task blocks of so many threads, or of as many as the device has, unless the program has chosen."""
+        if task.loop is not None and task.loop.block_dim is None and not self.options.has_own_block_dim:
+            task.block_dim = min(threads, self.capabilities.max_block_dim)
 
     def forget(self) -> None:
         """Forget what is known of a kernel, since the pass that runs has changed it and goes on."""

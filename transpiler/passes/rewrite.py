@@ -205,6 +205,18 @@ Adder = Callable[[Builder, Statement], None]
 """Adds statements for one statement."""
 
 
+def add_before(block: Block, add: Adder) -> bool:
+    """Let a function add statements before each statement of a block, not of those inside it; return whether it did."""
+    builder = Builder(Block())
+    for statement in block:
+        builder.location = statement.location
+        add(builder, statement)
+        builder.add(statement)
+    has_more = len(builder.block) > len(block)
+    block.statements = builder.block.statements
+    return has_more
+
+
 def surround(block: Block, before: Adder | None = None, after: Adder | None = None) -> bool:
     """Let functions add statements before and after each statement of a block, inner blocks first.
 

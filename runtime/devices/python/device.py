@@ -1,8 +1,8 @@
 """The interpreter as a device (`arch=ti.python`): needs only NumPy, and runs one thread after the other.
 
 In: modules of target "python", which contain their kernel (`BackendModule.program`). Out: programs that unpack the
-arguments and call `transpiler.backend.interpreter.run`. Memory is host memory, so addresses in the argument block
-are addresses of this process, also those of NumPy arrays used in place.
+arguments and call `transpiler.backend.interpret.interpreter.run`. Memory is host memory, so addresses in the argument
+block are addresses of this process, also those of NumPy arrays used in place.
 """
 
 from __future__ import annotations

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from ....transpiler.backend.module.interface import PACK_CODES
 from ....transpiler.backend.module.one_file import task_sources
 from ...devices.host.device import usable_cores
+from ...viewed import table_lines
 from ..edits.variants import Variants
 from ..measure.replicas import packed_call
-from .statistics import table_lines
+from .statistics import INDENT
 
 if TYPE_CHECKING:
     from ....transpiler.backend.module.interface import BackendModule, Interface, Member
@@ -93,7 +94,7 @@ class LaunchPlan:
         lines.append(f"arguments, {self.size_bytes} bytes")
         rows = [("at", "bytes", "type", "name", "value", "what")]
         rows += [(str(a.offset_bytes), str(a.size_bytes), a.type, a.name, a.shown, a.what) for a in self.arguments]
-        return "\n".join([*lines, *(table_lines(rows) if self.arguments else ["    none"])])
+        return "\n".join([*lines, *(table_lines(rows, INDENT) if self.arguments else [f"{INDENT}none"])])
 
     def _shown(self, task: PlannedTask) -> list[str]:
         count = "as many as the device finds" if task.iterations is None else f"{task.iterations:,}"

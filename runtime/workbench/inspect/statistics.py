@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ....transpiler.errors import ReportedError
+from ...viewed import table_lines
 from .resources import COLUMNS, Resources
 
 if TYPE_CHECKING:
     from ...launch.inspection import Inspection
 
+INDENT = "    "
 TASK = re.compile(r"task (\S+) \S+ block_dim=\d+ \{")
 KINDS = {
     "loads": re.compile(r"= global load\b|texel load"),
@@ -47,12 +48,13 @@ class Statistics:
     def __str__(self) -> str:
         rows = [("task", *KINDS)]
         rows += [(name, *(str(counts[kind]) for kind in KINDS)) for name, counts in self.tasks.items()]
-        parts = [f"{self.kernel} on {self.target}: {self.lines} lines of source", *table_lines(rows)]
+        parts = [f"{self.kernel} on {self.target}: {self.lines} lines of source", *table_lines(rows, INDENT)]
         if self.resources is None or not self.resources.tasks:
             reason = self.reason if self.resources is None else self.resources.reason
             return "\n".join([*parts, f"no resources: {reason}"])
         shown = [tuple("" if cell is None else str(cell) for cell in row) for row in self.resources.rows()]
-        return "\n".join([*parts, f"on {self.resources.device}, sizes in bytes", *table_lines([COLUMNS, *shown])])
+        parts += [f"on {self.resources.device}, sizes in bytes", *table_lines([COLUMNS, *shown], INDENT)]
+        return "\n".join(parts)
 
 
 def statistics(inspection: Inspection) -> Statistics:
@@ -79,9 +81,3 @@ def _counts(form: str) -> dict[str, dict[str, int]]:
             here = found[line.split("(")[0]] = Counter()
         here.update(kind for kind, pattern in KINDS.items() if pattern.search(line))
     return {name: {kind: counts[kind] for kind in KINDS} for name, counts in found.items()}
-
-
-def table_lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return rows as indented lines of text, with columns of one width."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["    " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]

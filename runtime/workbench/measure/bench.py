@@ -20,7 +20,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from ....transpiler.errors import TaichiRuntimeError
-from ...viewed import Viewed
+from ...viewed import Viewed, table_lines
 from ..edits.identity import shown
 from ..edits.variants import GENERATED, Variants, with_templates
 from .compare import build_with
@@ -134,10 +134,7 @@ class Timing(Viewed):
         return f"no verdict: `{self.rows[0].name}` is the only variant; `kernel.edit(...)` starts another"
 
     def __str__(self) -> str:
-        table = self.table()
-        widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in table]
-        return "\n".join([self.title(), *lines, *filter(None, [self.remark()])])
+        return "\n".join([self.title(), *table_lines(self.table()), *filter(None, [self.remark()])])
 
     __repr__ = __str__
 

@@ -19,7 +19,7 @@ import numpy as np
 from ....transpiler.errors import TaichiRuntimeError
 from ...arrays.foreign import dense_strides
 from ...devices.target_tools import tools_of
-from ...viewed import Viewed
+from ...viewed import Viewed, table_lines
 from ..edits import selection as edits
 from ..edits.variants import GENERATED, Variants
 from .differences import AGAINST, Mismatch, Output, Tolerance, different, judge, merged
@@ -109,10 +109,8 @@ class Comparison(Viewed):
         return [*found, *_shown_sizes(self.sizes), *self.notes]
 
     def __str__(self) -> str:
-        rows = self.rows()
-        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        return "\n".join([self.title, *lines, *self.remarks(), "passed" if self.passed else "FAILED"])
+        result = "passed" if self.passed else "FAILED"
+        return "\n".join([self.title, *table_lines(self.rows()), *self.remarks(), result])
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it as plain data."""

@@ -25,7 +25,7 @@ from ....transpiler.frontend.source.specialization import Specialization
 from ...arrays.foreign import GpuArray, find_memory
 from ...arrays.interop import gradient_of
 from ...arrays.memory import Array
-from ...arrays.staging import extent_of
+from ...arrays.staging import address_range, host_range
 from ...devices.host_arrays import view_address
 from ...devices.host_memory import touched_parts
 from ...launch.instance import Instance
@@ -299,13 +299,8 @@ def _foreign_extent(owner: Any, name: str) -> tuple[int, int]:
     """Return start and end of memory of another library."""
     memory = find_memory(owner, f"argument `{name}`")
     if not isinstance(memory, GpuArray):
-        return extent_of(memory)
-    begin = end = memory.address
-    if 0 not in memory.shape:
-        for extent, stride in zip(memory.shape, memory.strides, strict=True):
-            begin, end = begin + min(0, (extent - 1) * stride), end + max(0, (extent - 1) * stride)
-        end += memory.dtype.itemsize
-    return begin, end
+        return host_range(memory)
+    return address_range(memory.address, memory.shape, memory.strides, memory.dtype.itemsize)
 
 
 def _merged(pieces: Sequence[Region]) -> list[Region]:

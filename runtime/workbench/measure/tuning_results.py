@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...store.atomic_files import write_text
-from ...viewed import Viewed
+from ...viewed import Viewed, table_lines
 from ..edits.stored_tunings import flat
 from ..edits.tuning_parameters import TuningSpace, number_of
 from .bench import Timing
@@ -135,10 +135,7 @@ class Tuning(Viewed):
         return f"{shown} wins: {self.final[shown].summary}; launches with these shapes use it"
 
     def __str__(self) -> str:
-        table = self.table()
-        widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in table]
-        return "\n".join([self.title(), *lines, self.verdict()])
+        return "\n".join([self.title(), *table_lines(self.table()), self.verdict()])
 
     __repr__ = __str__
 

@@ -45,7 +45,8 @@ def origin_of(context: EmitContext) -> Origin:
 
 def banner(context: EmitContext, origin: Origin, printed: list[PrintedTask]) -> list[str]:
     """Return the comment lines below the first line of a file: the kernel's signature if it is long, remarks."""
-    remarks = context.kernel.remarks if printed and printed[0].number == 0 else []
+    is_first = bool(printed) and printed[0].number == 0
+    remarks = context.kernel.remarks if is_first and context.options.why_comments else []
     ordered = sorted({(r.location.file, r.location.line, inert(r.message)) for r in remarks})
     return [*origin.below, *(line for *_, message in ordered for line in wrapped_text(message, COLUMNS - 3))]
 

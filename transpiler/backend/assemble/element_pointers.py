@@ -9,9 +9,7 @@ In: the block of a function, and where its values are printed. Out: its variable
 
 from __future__ import annotations
 
-from collections import defaultdict
-
-from ...ir.nodes import Block, Statement, operands, walk, walk_blocks
+from ...ir.nodes import Block, Statement, users_of, walk, walk_blocks
 from ...ir.statements import Array, GlobalLoad, GlobalPtr, LocalLoad, LocalStore
 from ..languages.common.language import Language
 from ..languages.common.syntax import stored_type
@@ -37,10 +35,7 @@ def element_pointers(block: Block, placement: Placement, language: Language) -> 
                 found[variable] = pointer.array
     if not found:
         return {}  # most
-    users: dict[Statement, list[Statement]] = defaultdict(list)
-    for statement in statements:
-        for operand in operands(statement):
-            users[operand].append(statement)
+    users = users_of(statements)
     results = {inner.result for inner in walk_blocks(block)}
 
     def is_element(value: Statement, variable: Statement) -> bool:

@@ -345,7 +345,7 @@ def _nest_with_reductions(p: PrintedTask, threads: Threads, call: str, has_loops
 def _is_simd(printed: PrintedTask, threads: Threads, vectorizable: bool) -> bool:
     """Return whether the innermost loop of an entry is marked for vectorization."""
     task = printed.task
-    if task.as_lanes or task.lane_loops:
+    if task.is_in_lanes:
         return task.as_lanes
     is_plain = vectorizable and not task.synchronizes and not task.private
     return is_plain and is_vectorized(threads, *pointers_of(printed.statements, printed.memory))

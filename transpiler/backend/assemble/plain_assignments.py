@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from ...ir.nodes import Statement, walk
+from ...ir.nodes import Statement
 from ...ir.statements import Alloca, GlobalLoad, GlobalStore, LocalLoad, LocalStore, Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Tensor, Type
@@ -25,7 +25,7 @@ FEW = 2
 
 def plain_assignments(kernel: Kernel) -> frozenset[Statement]:
     """Return the operations that are stored where their first operand was loaded, and yet need no `op=`."""
-    statements = [statement for root in kernel.roots() for statement in walk(root)]
+    statements = list(kernel.statements())
     counts = Counter(_key(s) for s in statements if isinstance(s, Operation) and isinstance(s.type, Tensor))
     found: defaultdict[Key, list[tuple[Operation, bool]]] = defaultdict(list)
     for store in statements:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 
-from ...ir.nodes import walk
 from ...ir.origins import Origin, extent_of
 from ...ir.statements import Array, Const
 from ...ir.tasks import Kernel
@@ -113,7 +112,7 @@ def _share_shapes(found: NamedConstants, shapes: Iterable[list[Array]]) -> None:
 
 def _named(kernel: Kernel) -> Iterator[Origin]:
     """Yield the named numbers of all constants, in order of appearance; those of i32 and f32 get the plain names."""
-    constants = [s for root in kernel.roots() for s in walk(root) if s.__class__ is Const]
+    constants = [s for s in kernel.statements() if s.__class__ is Const]
     origins = [constant.origin for constant in constants if constant.origin is not None]
     origins += [origin for array in kernel.shared for origin in array.extents if origin is not None]
     found = [origin for each in dict.fromkeys(origins) for origin in each.named()]

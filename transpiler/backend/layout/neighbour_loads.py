@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator
 
 from ...ir.elements.own_memory import is_alone
 from ...ir.functions import Call, called
-from ...ir.nodes import Block, Statement, blocks, operands, walk, walk_blocks
+from ...ir.nodes import Block, Statement, operands, walk, walk_blocks, walk_inside
 from ...ir.statements import (
     Array,
     AtomicOp,
@@ -96,7 +96,7 @@ def storing_loops(kernel: Kernel) -> Iterator[list[Statement]]:
 def _storing_loops_of(task: Task) -> Iterator[list[Statement]]:
     for loop in walk(task.body):
         if isinstance(loop, (RangeFor, While)):
-            inside = [statement for block in blocks(loop) for statement in walk(block)]
+            inside = list(walk_inside(loop))
             if any(isinstance(statement, GlobalStore) for statement in inside):
                 yield inside
 

@@ -214,9 +214,7 @@ def _wrapped(number: Expression | None, value: Statement, bounds: tuple[int, int
 
 def _limits(type: Type | None) -> tuple[int, int]:
     """Return the least and the greatest number of an integer type."""
-    if not isinstance(type, Scalar) or type.kind not in ("int", "uint"):
-        return 0, 1
-    return (0, (1 << type.bits) - 1) if type.kind == "uint" else (-1 << (type.bits - 1), (1 << (type.bits - 1)) - 1)
+    return type.limits if isinstance(type, Scalar) and type.is_integral else (0, 1)
 
 
 def number_limits(value: Statement) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...errors import InternalError
-from ...ir.constant_arrays import is_constant_array
+from ...ir.constants import is_constant_array
 from ...ir.functions import Call, CallResult, Function, Reference
 from ...ir.nodes import Block, Statement
 from ...ir.ops import WRAPPING

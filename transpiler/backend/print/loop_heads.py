@@ -5,6 +5,7 @@ In: a `RangeFor` whose bounds are rendered. Out: `for (int k = 0; k < n; k++)`, 
 
 from __future__ import annotations
 
+from ...ir.constants import constant_range
 from ...ir.nodes import Statement, walk
 from ...ir.statements import ALL, Const, RangeFor, is_const
 from ...ir.types import Scalar, i32, i64
@@ -52,10 +53,9 @@ def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str, is_wide: boo
 
 def unroll_hint(e: Expressions, loop: RangeFor, axis: int) -> str:
     """Return what is before the head of a loop to unroll completely; the line of a pragma ends with a line break."""
-    bounds = [int(b.value) for b in (loop.starts[axis], loop.ends[axis], loop.steps[axis]) if isinstance(b, Const)]
-    count = len(range(*bounds)) if len(bounds) == 3 else AT_ONCE
+    indices = constant_range(loop, axis)
     e.need(*e.language.unroll_helpers)
-    return e.language.unroll.format(count=count)
+    return e.language.unroll.format(count=AT_ONCE if indices is None else len(indices))
 
 
 def partial_hint(e: Expressions, loop: RangeFor, axis: int) -> str:

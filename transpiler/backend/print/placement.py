@@ -16,6 +16,7 @@ from dataclasses import field
 
 from ...ir.functions import Call, Reference
 from ...ir.nodes import READERS, Block, Effect, Statement, has_effect, operands
+from ...ir.ops import COMPARISONS
 from ...ir.sparse import TOPOLOGY_WRITERS, Activate, Append, Deactivate, IsActive, Length, address_operands
 from ...ir.statements import (
     Alloca,
@@ -49,7 +50,6 @@ from ...ir.types import Scalar, element_of, u1
 from ...lazy_dataclasses import dataclass
 from .repetition import (
     ATOMS,
-    COMPARISONS,
     MAX_READS,
     MAX_UNCHANGED_READS,
     has_short_zero,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from ...ir.functions import CallResult
 from ...ir.nodes import Statement
+from ...ir.ops import COMPARISONS
 from ...ir.statements import (
     Alloca,
     ArgLoad,
@@ -38,7 +39,6 @@ from ...ir.types import Scalar, Tensor, Type
 ATOMS = (Const, ArgLoad, ArrayShape, LoopIndex)
 ALIASED = "arrays that may share memory"
 INDEX_OPERATIONS = frozenset({"add", "sub", "mul", "neg"})
-COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 ARITHMETIC = frozenset({"add", "sub", "mul", "div", "neg"})
 SUMS = frozenset({"add", "sub"})
 MAX_READS = 2

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from ...errors import NOWHERE, InternalError, SourceLocation
-from ...ir.constant_arrays import is_constant_array
+from ...ir.constants import is_constant_array
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Remark, Statement, operands
 from ...ir.statements import (

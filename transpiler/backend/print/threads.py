@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from math import prod
 
+from ...ir.constants import constant_range
 from ...ir.nodes import Statement
 from ...ir.origins import LITERAL, Origin, literal, operation, settled
 from ...ir.statements import ArgLoad, ArrayShape, Const, GlobalLoad, GlobalPtr, Operation, RangeFor, is_const
@@ -85,7 +86,7 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout, is_
         count = ("(long long)" if len(factors) > 1 else "") + " * ".join(factors)
         return Threads(declarations, count, names, heads, extents, _number(e, loop, names))
     texts = [_extent(e, loop, axis, names[axis], declarations) for axis in axes]
-    constant = {text for axis, text in enumerate(texts) if _is_known(loop, axis)}  # int, and their product too
+    constant = {text for axis, text in enumerate(texts) if constant_range(loop, axis) is not None}  # int, as products
     constant |= {text for axis, text in enumerate(texts) if len(texts) == 1 and _is_rounded(loop, axis)}
     count = " * ".join(
         text if text.isdigit() or text in constant else e.language.as_unsigned(text) for text in _factors(texts)
@@ -202,11 +203,6 @@ def _is_wide(loop: RangeFor, axis: int) -> bool:
     return span + abs(step) > MAX_ITERATIONS
 
 
-def _is_known(loop: RangeFor, axis: int) -> bool:
-    """Return whether the trip count along an axis is constant."""
-    return all(isinstance(value, Const) for value in (loop.starts[axis], loop.ends[axis], loop.steps[axis]))
-
-
 def _known_extent(e: Expressions, loop: RangeFor, axis: int) -> str:
     """Return a constant trip count along an axis as a factor, by the names of which its bounds are made."""
     start, end, step = loop.starts[axis], loop.ends[axis], step_of(loop, axis)
@@ -240,7 +236,7 @@ def _origin_of_span(start: Const, end: Const) -> Origin | None:
 def extent_in_c(e: Expressions, loop: RangeFor, axis: int) -> str:
     """Return the trip count along an axis as a factor; it may be negative instead of 0."""
     start, end, step = loop.starts[axis], loop.ends[axis], step_of(loop, axis)
-    if _is_known(loop, axis):
+    if constant_range(loop, axis) is not None:
         return _known_extent(e, loop, axis)
     if step == 1:
         text = _difference(e, loop, axis)
@@ -310,7 +306,7 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
     if not has_constant_step(loop, axis):
         return _chosen_extent(e, loop, axis, name, declarations)
     start, end, step = loop.starts[axis], loop.ends[axis], step_of(loop, axis)
-    if _is_known(loop, axis):
+    if constant_range(loop, axis) is not None:
         text = _known_extent(e, loop, axis)
         return text[1:-1] if len(loop.starts) == 1 and text.startswith("(") else text
     rendered = bound(e, end)

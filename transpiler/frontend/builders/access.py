@@ -20,6 +20,7 @@ from ...errors import (
     TaichiSyntaxError,
     TaichiTypeError,
 )
+from ...ir.builder import AXES
 from ...ir.nodes import Statement
 from ...ir.origins import extent_of
 from ...ir.statements import Array, ArrayShape, GlobalPtr, base_pointer
@@ -34,7 +35,6 @@ from ..context.local_lists import item_of_list
 from ..context.per_iteration import ArgumentNumber, PerIteration, are_vectors, contains_per_iteration, each
 from ..context.references import need_memory
 from ..context.reporter import COMPUTED_BY_PYTHON
-from ..context.runtime_values import LETTERS
 from ..context.spelling_hints import describe_owner, missing_attribute_hint, owner_text
 from ..context.values import (
     ArrayMember,
@@ -137,8 +137,8 @@ def _named_item(context: Context, node: ast.Subscript, base: Any, index: Any, va
     owner = node.value.id if isinstance(node.value, ast.Name) else getattr(node.value, "attr", "")
     is_own = isinstance(node.value, ast.Name) and context.frame.find(owner) is not None
     indices = [plain(item) for item in (index if isinstance(index, tuple) else (index,))]
-    if isinstance(base, Matrix) and len(indices) == 1 and indices[0] in range(len(LETTERS)):
-        letter = LETTERS[indices[0]]
+    if isinstance(base, Matrix) and len(indices) == 1 and indices[0] in range(len(AXES)):
+        letter = AXES[indices[0]]
         return context.named(value, f"{owner}_{letter}", f"{ast.unparse(node.value)}.{letter}")
     items = list(map(str, indices))
     if not owner or is_own or not all(item.isidentifier() or item.isdecimal() for item in items):

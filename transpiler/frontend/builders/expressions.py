@@ -44,6 +44,7 @@ from ..library.operators import (
     unify,
     with_operands,
 )
+from ..library.slices import slice_of
 from ..source.named_numbers import plain
 from .assignment import assign_name, bind
 
@@ -423,9 +424,4 @@ def build_formatted(context: Context, node: ast.JoinedStr) -> Any:
 @expression(ast.Slice)
 def build_slice(context: Context, node: ast.Slice) -> slice:
     """`a:b` of a compile-time sequence."""
-    limits = [None if limit is None else context.value(limit) for limit in (node.lower, node.upper, node.step)]
-    if any(is_runtime(limit) for limit in limits):
-        raise context.error(
-            TaichiSyntaxError, "The bounds of a slice must be known at compile time", "write numbers", node
-        )
-    return slice(*limits)
+    return slice_of(context, node)

@@ -265,8 +265,7 @@ def _finish(context: Context, frame: Frame, function: Function, falls: bool, nod
             if not function.result_names:
                 fitted = [annotated(context, frame, fitted[0])]
         statement.values = fitted
-        position = block.statements.index(statement)
-        block.statements[position:position] = before.statements
+        block.insert_before(statement, before)
     function.results = [value.type for value in returns[0][1].values if value.type is not None]
 
 

@@ -18,7 +18,7 @@ import inspect
 from collections.abc import Hashable
 from typing import Any
 
-from ...ir.functions import Call, CallResult, Reference
+from ...ir.functions import Call, Reference
 from ...ir.nodes import Statement
 from ...ir.statements import (
     Alloca,
@@ -28,21 +28,21 @@ from ...ir.statements import (
 from ...ir.types import Type
 from ...lang.annotations import NdarrayAnnotation, is_template
 from ...lang.decorators import BoundFunc, Func
-from ...lang.struct import Struct
 from ...lazy_dataclasses import dataclass
 from ..context.context import Context, NeedsInlining
-from ..context.per_iteration import ArgumentNumber, PerIteration, contains_per_iteration, is_within
+from ..context.per_iteration import ArgumentNumber, contains_per_iteration, is_within
 from ..context.values import Lvalue, MeshElement, MeshRelation, holds_runtime, is_number
-from ..source.definition import NO_DEFAULT, KernelDefinition, ParameterDefinition, definition_of
+from ..source.definition import KernelDefinition, ParameterDefinition, definition_of
 from ..source.named_numbers import number_type, origin_in, plain
 from .function_bodies import Built, Passed, build_function, stays_a_function
 from .inlining import (
-    converted,
     declaration_of,
     inline,
     is_of_library,
     match_arguments,
+    own_argument,
     require_source,
+    results_of,
 )
 from .real_functions import key_of, needs_copy
 
@@ -156,13 +156,8 @@ def _passed(
         if isinstance(value, Lvalue):
             return _by_reference(context, parameter, value, is_self)
         return _static(parameter, value)
-    value = context.copied(value)
     is_mutable = declaration_of(definition, parameter.name) in definition.parsed.mutable
-    type = None if parameter.annotation is NO_DEFAULT else context.values.type(parameter.annotation)
-    if type is not None:
-        value = converted(context, value, type, parameter, node)
-    elif is_mutable and (is_number(value) or isinstance(value, (Struct, PerIteration))):
-        value = context.values.lift(value)
+    value = own_argument(context, parameter, value, is_mutable, node)
     if isinstance(value, Statement):
         return _by_value(parameter, value)
     if _is_plain_number(context, value) and (definition, parameter.name) not in context.functions.static_numbers:
@@ -269,12 +264,8 @@ def _append(context: Context, built: Built, passed: list[Passed]) -> Any:
             values.append(one.value.pointer if parameter.by_reference else context.builder.load(one.value.pointer))
         else:
             values.append(context.values.lift(one.value))
-    call = context.builder.add(Call(function, values))
-    if len(function.results) < 2:
-        call.type = function.results[0] if function.results else None
-        result = call if function.results else None
-        return (result,) if built.is_tuple else result
-    return tuple(context.builder.add(CallResult(call, k, type=type)) for k, type in enumerate(function.results))
+    result = results_of(context, context.builder.add(Call(function, values)))
+    return (result,) if built.is_tuple and not isinstance(result, tuple) else result
 
 
 def _check_limits(value: Any, parameter: ArgumentNumber) -> None:

@@ -43,12 +43,13 @@ def _merge(context: Context) -> None:
     merged: dict[Function, Function] = {}
     for known in context.functions.inferred.values():
         for key, built in known.items():
-            for other, general in known.items():
-                if built.function is not None and general is not built and serves(general, other, key):
-                    assert general.function is not None
-                    if merged.get(general.function) is not built.function:
-                        merged[built.function] = general.function
-                    break
+            others = [one for other, one in known.items() if one is not built and serves(one, other, key)]
+            if built.function is None or not others:
+                continue
+            general = others[0].function
+            assert general is not None
+            if merged.get(general) is not built.function:
+                merged[built.function] = general
     if not merged:
         return
     for root in context.kernel.roots():

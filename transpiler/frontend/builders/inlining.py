@@ -10,6 +10,7 @@ import inspect
 from typing import Any, NoReturn
 
 from ...errors import TaichiSyntaxError, TaichiTypeError
+from ...ir.functions import Call, CallResult
 from ...ir.nodes import Block, Statement
 from ...ir.statements import LocalStore
 from ...ir.types import Scalar, Tensor, Type, describe_type, element_of, promote, with_element
@@ -173,12 +174,7 @@ def bind_parameter(context: Context, parameter: ParameterDefinition, value: Any,
             _need_memory(frame, parameter.name)
         frame.declare(parameter.name, value, None)
         return
-    value = context.copied(value)
-    type = None if parameter.annotation is NO_DEFAULT else context.values.type(parameter.annotation)
-    if type is not None:
-        value = converted(context, value, type, parameter, node)
-    elif is_mutable and (is_number(value) or isinstance(value, (Struct, PerIteration))):
-        value = context.values.lift(value)
+    value = own_argument(context, parameter, value, is_mutable, node)
     if isinstance(value, Statement):
         value = bind(context, value, parameter.name if is_mutable else None, is_mutable)
         is_own = not frame.is_library  # whose names are not the user's
@@ -189,6 +185,25 @@ def bind_parameter(context: Context, parameter: ParameterDefinition, value: Any,
     elif is_mutable and isinstance(value, (list, tuple)):
         value = bind_items(context, value, parameter.name, True)
     frame.declare(parameter.name, value, declaration)
+
+
+def own_argument(context: Context, parameter: ParameterDefinition, value: Any, is_mutable: bool, node: ast.Call) -> Any:
+    """Return an argument as a function has it: a copy in the type of its annotation. is_mutable: it assigns to it."""
+    value = context.copied(value)
+    type = None if parameter.annotation is NO_DEFAULT else context.values.type(parameter.annotation)
+    if type is not None:
+        return converted(context, value, type, parameter, node)
+    is_lifted = is_mutable and (is_number(value) or isinstance(value, (Struct, PerIteration)))
+    return context.values.lift(value) if is_lifted else value
+
+
+def results_of(context: Context, call: Call) -> Statement | tuple[Statement, ...] | None:
+    """Return the result of a call that was added, a tuple of several, None without one."""
+    results = call.function.results
+    if len(results) > 1:
+        return tuple(context.builder.add(CallResult(call, k, type=type)) for k, type in enumerate(results))
+    call.type = results[0] if results else None
+    return call if results else None
 
 
 def bind_self(context: Context, parameter: ParameterDefinition, value: Any) -> None:
@@ -302,8 +317,7 @@ def _fit_stored(context: Context, block: Block, store: LocalStore, type: Type) -
     with context.builder.into(before):
         store.value = context.builder.fit(store.value, type)
     context.builder.location = location
-    position = block.statements.index(store)
-    block.statements[position:position] = before.statements
+    block.insert_before(store, before)
 
 
 def annotated(context: Context, frame: Frame, value: Any) -> Any:

@@ -256,13 +256,7 @@ def _loop_once(context: Context, node: ast.For, grouped: bool) -> Completion:
 def _target_names(context: Context, node: ast.For, axes: int, may_group: bool, may_hide: bool = False) -> list[str]:
     """Return the names of the indices; a single name for several is numbered. Raises, or warns, of names in use."""
     target = node.target
-    names = (
-        [target]
-        if isinstance(target, ast.Name)
-        else list(target.elts)
-        if isinstance(target, (ast.Tuple, ast.List))
-        else [target]
-    )
+    names = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
     for name in names:
         if not isinstance(name, ast.Name):
             raise context.error(

@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from ...errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
-from ...ir.functions import Call, CallResult, Function, Reference
+from ...ir.functions import Call, Function, Reference
 from ...ir.nodes import Statement
 from ...ir.statements import Alloca, ArgLoad, Array, GlobalPtr, MatrixPtr, Parameter, Return, StructPtr, base_pointer
 from ...ir.types import Scalar, Struct, Tensor, Type, describe_type, element_of, u1
@@ -26,7 +26,7 @@ from ..context.values import Lvalue, describe_kind, is_number
 from ..source.definition import KernelDefinition, ParameterDefinition, definition_of, location_of
 from ..source.named_numbers import origin_in, plain
 from .assignment import bind
-from .inlining import declaration_of, inline, match_arguments
+from .inlining import declaration_of, inline, match_arguments, results_of
 from .returns import return_types
 from .statements import execute
 
@@ -73,12 +73,7 @@ def call(
     call_statement = context.builder.add(Call(function, values))
     for lvalue, copy in copies:
         context.builder.store(lvalue.pointer, context.builder.load(copy.pointer))
-    if len(function.results) < 2:
-        call_statement.type = function.results[0] if function.results else None
-        return call_statement if function.results else None
-    return tuple(
-        context.builder.add(CallResult(call_statement, k, type=type)) for k, type in enumerate(function.results)
-    )
+    return results_of(context, call_statement)
 
 
 def can_inline(context: Context, callee: Func | BoundFunc) -> bool:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.functions import Call, Function, Reference
-from ...ir.nodes import Block, Effect, Statement, blocks, walk, walk_blocks
+from ...ir.nodes import Block, Effect, Statement, blocks, walk, walk_blocks, walk_inside
 from ...ir.statements import (
     Alloca,
     AtomicOp,
@@ -73,7 +73,7 @@ def _is_harmless(statement: Statement, own: set[Statement]) -> bool:
     if isinstance(statement, Continue):
         return True
     if isinstance(statement, LOOPS):
-        return all(_changes_only(inner, own) for block in blocks(statement) for inner in walk(block))
+        return all(_changes_only(inner, own) for inner in walk_inside(statement))
     return _changes_only(statement, own)
 
 

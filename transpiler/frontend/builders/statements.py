@@ -149,7 +149,7 @@ def _if(context: Context, node: ast.If) -> Completion:
     if isinstance(value, PerIteration):
         return _if_number(context, node, value)
     if not isinstance(value, (Statement, Array, Matrix, list, tuple)):
-        if context.specialization.options.why_comments and not says_static(context, node.test):
+        if not says_static(context, node.test):
             context.builder.add(constant_condition(location, context.python(bool, value), "frontend"))
         outer, context.nesting.is_conditional = context.nesting.is_conditional, _guards(context, node.test)
         done = scoped(context, node.body if context.python(bool, value) else node.orelse)

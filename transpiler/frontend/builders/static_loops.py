@@ -18,7 +18,7 @@ from math import prod
 from typing import Any
 
 from ...errors import TaichiCompilationError
-from ...ir.constant_arrays import is_constant_array
+from ...ir.constants import constant_ranges, is_constant_array
 from ...ir.nodes import Block, Statement, walk
 from ...ir.statements import (
     Cast,
@@ -165,9 +165,8 @@ def _keep(context: Context, node: ast.For, static: StaticLoop, listed: StaticLis
 
 def _number_iterations(static: StaticLoop) -> None:
     """Number the iterations of all kept loops together, the innermost fastest."""
-    loop, parent = static.loop, static.parent
-    axes = [range(*(int(b.value) for b in (loop.starts[k], loop.ends[k], loop.steps[k]) if isinstance(b, Const)))
-            for k in range(len(loop.starts))]  # fmt: skip
+    axes, parent = constant_ranges(static.loop), static.parent
+    assert axes is not None
     own: list[tuple[int, ...]] = [()]
     for axis in axes:
         own = [(*first, number) for first in own for number in axis]

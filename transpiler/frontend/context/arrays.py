@@ -11,6 +11,7 @@ from typing import Any
 from ...errors import TaichiRuntimeError, TaichiTypeError
 from ...ir.nodes import Statement
 from ...ir.snodes import Node, Tree, top_of
+from ...ir.sparse import unique_name
 from ...ir.statements import Array
 from ...ir.tasks import Kernel
 from ...ir.types import Type, describe_type, scalars_of, u1
@@ -213,9 +214,6 @@ class Arrays:
 
     def unique(self, name: str) -> str:
         """Return `name`, with a number if another array of the kernel has this name."""
-        unique, count = name, 1
-        while unique in self.names:
-            count += 1
-            unique = f"{name}_{count}"
+        unique = unique_name(name, self.names)
         self.names.add(unique)
         return unique

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import TaichiTypeError
-from ...ir.builder import Builder
+from ...ir.builder import AXES, Builder
 from ...ir.nodes import Statement, operands
 from ...ir.statements import Array, Cast, Const, MatrixInit, Operation, Rand
 from ...ir.types import SCALARS, Scalar, Struct, Tensor, Type, common_type, describe_type, element_of, u1
@@ -35,10 +35,6 @@ from .values import (
     is_number,
     matrix_rows,
 )
-
-LETTERS = "xyzw"
-"""Names of the elements of a vector."""
-
 
 NO_OPERAND: tuple[Const, list[Statement], int] = (Const(0), [], 0)
 
@@ -168,7 +164,7 @@ class RuntimeValues:
         if 0 <= value < 128:  # fits all of them
             return
         type = SCALARS[self.options.default_ip]
-        low, high = (-(1 << type.bits - 1), (1 << type.bits - 1) - 1) if type.is_signed else (0, (1 << type.bits) - 1)
+        low, high = type.limits
         if not low <= value <= high:
             raise self.reporter.error(
                 TaichiTypeError,
@@ -208,9 +204,9 @@ class RuntimeValues:
         """Return a Python-scope matrix as lists of numbers; those of a vector from outside have its name."""
         rows = matrix_rows(value)
         _, name, note = self.vectors.get(id(value), (value, "", ""))
-        if not name or value.entries.ndim != 1 or len(rows) > len(LETTERS):
+        if not name or value.entries.ndim != 1 or len(rows) > len(AXES):
             return rows
-        return [named(number, f"{name}_{c}", f"{note}.{c}", self.options) for c, number in zip(LETTERS, rows)]
+        return [named(number, f"{name}_{c}", f"{note}.{c}", self.options) for c, number in zip(AXES, rows)]
 
     def _row(self, item: Any) -> Any:
         if isinstance(item, Matrix):
@@ -289,8 +285,8 @@ class RuntimeValues:
 
 def hint_random(elements: list[Statement]) -> None:
     """Name the random numbers in the elements of a vector after these: `random_x`, `random_y`."""
-    if 1 < len(elements) <= len(LETTERS):
-        for letter, element in zip(LETTERS, elements):
+    if 1 < len(elements) <= len(AXES):
+        for letter, element in zip(AXES, elements):
             _hint_random(element, letter)
 
 

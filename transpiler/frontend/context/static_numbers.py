@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from ...ir.builder import Builder
+from ...ir.constants import constant_range
 from ...ir.nodes import Statement
 from ...ir.ops import OPS
-from ...ir.statements import Const, ListInit, ListItem
+from ...ir.statements import ListInit, ListItem
 from ...ir.types import SCALARS, Scalar, Tensor, i32, u1
 from ...options import CompileOptions
 from ..source.named_numbers import plain
@@ -177,9 +178,8 @@ def _places(loop: StaticLoop, axis: int) -> range | None:
     """Return the places of a list that has one for each index along an axis, also where no statement uses it: passes
     may compute what a condition does not need. None if an index is negative, or many places had no number.
     """
-    bounds = (loop.loop.starts[axis], loop.loop.ends[axis], loop.loop.steps[axis])
-    start, end, step = (int(bound.value) for bound in bounds if isinstance(bound, Const))
-    indices = range(start, end, step)
+    indices = constant_range(loop.loop, axis)
+    assert indices is not None
     last = max(indices)
     return range(last + 1) if min(indices) >= 0 and last < len(loop.origins) else None
 

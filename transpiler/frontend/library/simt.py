@@ -14,6 +14,7 @@ from typing import Any
 from ...errors import TaichiSyntaxError, TaichiTypeError, UnsupportedError
 from ...ir.nodes import Statement
 from ...ir.origins import settled
+from ...ir.sparse import unique_name
 from ...ir.statements import Array
 from ...ir.threads import COLLECTIVES, FULL_MASK, SUBGROUP_SIZE, Barrier, Collective, ThreadIndex
 from ...ir.types import Scalar, Tensor, f32, i32, u1, u32
@@ -222,11 +223,7 @@ def name_shared_array(context: Context, array: Array, name: str) -> None:
     """Name a shared array after the first variable to which it is assigned."""
     if not array.name:
         taken = {other.name for other in context.kernel.shared} | context.arrays.names
-        unique, count = name, 1
-        while unique in taken:
-            count += 1
-            unique = f"{name}_{count}"
-        array.name = unique
+        array.name = unique_name(name, taken)
 
 
 def _hint(name: str) -> Meaning:

@@ -42,7 +42,7 @@ def index_statement(context: Context, item: Any, node: ast.AST | None = None) ->
 def check_bounds(
     context: Context, item: Any, extent: int | None, node: ast.AST | None, what: str, size: str, begin: int = 0
 ) -> None:
-    """Raise for a constant index out of range. size: the extent in a program. start: the least one."""
+    """Raise for a constant index out of range. size: the extent in a program. begin: the least one."""
     if isinstance(item, PerIteration):
         last = extent + begin if extent is not None else None
         least = begin if extent is not None else 0
@@ -99,15 +99,20 @@ def _along(context: Context, part: ast.expr, extent: int) -> range | Statement:
         index = context.value(part)
         check_bounds(context, index, extent, part, f"an axis of {extent}", str(extent))
         return index_statement(context, index, part)
-    limits = [None if limit is None else context.value(limit) for limit in (part.lower, part.upper, part.step)]
-    if any(is_runtime(limit) for limit in limits):
-        raise context.error(
-            TaichiSyntaxError, "The bounds of a slice must be known at compile time", "write numbers", part
-        )
-    positions: range = context.python(lambda: range(extent)[slice(*limits)])
+    positions: range = context.python(lambda: range(extent)[slice_of(context, part)])
     if not positions:
         raise context.error(TaichiIndexError, f"This slice of {extent} elements is empty", "choose some", part)
     return positions
+
+
+def slice_of(context: Context, node: ast.Slice) -> slice:
+    """Return a slice of Python. Raises: TaichiSyntaxError if a bound is known at run time only."""
+    limits = [None if limit is None else context.value(limit) for limit in (node.lower, node.upper, node.step)]
+    if any(is_runtime(limit) for limit in limits):
+        raise context.error(
+            TaichiSyntaxError, "The bounds of a slice must be known at compile time", "write numbers", node
+        )
+    return slice(*limits)
 
 
 def clamped_indices(context: Context, base: Lvalue | Statement, indices: list[Statement]) -> list[Statement]:

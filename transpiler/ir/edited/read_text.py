@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from ..elements.numbers import why_not_flat
 from ..functions import Call, CallResult, Function, Reference
-from ..nodes import Block, Statement, operands, walk
+from ..nodes import Block, Statement, operands
 from ..ops import ATOMIC_OPS, OPS
 from ..statements import (
     ALL,
@@ -427,7 +427,7 @@ class _Reader:
 def _types_of(kernel: Kernel) -> dict[str, Type]:
     """Return the types by the text that shows them."""
     found: dict[str, Type] = dict(SCALARS)
-    statements: Iterator[Statement] = (statement for root in kernel.roots() for statement in walk(root))
+    statements: Iterator[Statement] = kernel.statements()
     types = [statement.type for statement in statements] + [array.element for array in kernel.arrays]
     found.update((str(type), type) for type in types if type is not None)
     found.update((struct.name, struct) for struct in kernel.structs())

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from ...ir.nodes import Block, Statement, blocks, operands, walk
 from ...ir.statements import ArgLoad, ArrayShape, Cast, Const, If, LoopIndex, Operation, RangeFor, While
-from ...ir.tasks import Kernel, statements_in
+from ...ir.tasks import Kernel
 from ...ir.types import Scalar
 from ..analysis.addresses import is_flat_pointer
 from ..context import PassContext
@@ -34,7 +34,7 @@ def hoist_addresses(kernel: Kernel, context: PassContext) -> bool:
 
 def _needed(kernel: Kernel) -> set[Statement]:
     """Return the arithmetic that flat pointers are computed from."""
-    waiting = [pointer for pointer in statements_in(kernel) if is_flat_pointer(pointer)]
+    waiting = [pointer for pointer in kernel.statements() if is_flat_pointer(pointer)]
     found: set[Statement] = set()
     while waiting:
         for operand in operands(waiting.pop()):
@@ -61,7 +61,7 @@ def _in_block(block: Block, needed: set[Statement]) -> bool:
             result.extend(moved)
             gone = set(moved)
             for inner in _without_loops(statement.body):
-                inner.statements = [each for each in inner.statements if each not in gone]
+                inner.drop(gone)
             changed = True
         result.append(statement)
     block.statements = result

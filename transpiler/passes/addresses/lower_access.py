@@ -21,7 +21,7 @@ from ...ir.elements.numbers import FlatPart, flat_parts, is_flat_already, why_no
 from ...ir.nodes import Remark, Statement
 from ...ir.origins import LITERAL, Origin, extent_of, literal, operation
 from ...ir.statements import Alloca, Array, ArrayShape, Cast, Const, GlobalPtr, LocalLoad, LoopIndex, Operation
-from ...ir.tasks import Kernel, statements_in
+from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32, i64, u32
 from ..analysis.aliasing import split_offset
 from ..context import PassContext
@@ -35,7 +35,7 @@ LONGEST_NAME = 12
 
 def lower_access(kernel: Kernel, context: PassContext) -> bool:
     """Compute the addresses of elements by operations, where an array has several axes or does not start at 0."""
-    arrays = dict.fromkeys(s.array for s in statements_in(kernel) if isinstance(s, GlobalPtr) and not s.is_flat)
+    arrays = dict.fromkeys(s.array for s in kernel.statements() if isinstance(s, GlobalPtr) and not s.is_flat)
     reasons = {array: _why_not(array, kernel) for array in arrays}
     for array, reason in reasons.items():
         if reason and array.name and not array.is_shared:
@@ -143,7 +143,7 @@ class _Lowering(Rewriter):
         """Return the distance between elements so many rows or planes apart. inner: the parts of a number in these."""
         if all(part.extent is not None for part in inner):
             number = times * prod(part.extent or 1 for part in inner)
-            return self.const(_wrapped(number, kind), kind, self.named_stride(inner, times))
+            return self.const(kind(number), kind, self.named_stride(inner, times))
         stride: Statement | None = None
         for part in (part for part in inner if part.extent != 1):
             extent = self.extent(part, kind)
@@ -206,12 +206,6 @@ def _pointer(rewriter: _Lowering, pointer: GlobalPtr) -> Statement | None:
     rewriter.pointer = pointer
     flat = GlobalPtr(pointer.array, [rewriter.number()], lanes=pointer.lanes, is_flat=True, type=pointer.type)
     return rewriter.emit(flat, pointer)
-
-
-def _wrapped(number: int, kind: Scalar) -> int:
-    """Return a number as one of type `kind`, in which sums wrap."""
-    half = 1 << (kind.bits - 1)
-    return (number + half) % (2 * half) - half
 
 
 def _word(value: Statement) -> str:

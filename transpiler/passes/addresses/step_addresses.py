@@ -119,8 +119,7 @@ def _step(
     """Replace pointers by such to elements whose numbers are counted up. block: that of the serial loop."""
     before, after = Builder(Block(), serial.location), Builder(Block(), serial.location)
     numbers = {pointer: _Number(before, after, serial, pointer, access, kind) for pointer, access in accesses.items()}
-    position = block.statements.index(serial)
-    block.statements[position:position] = before.block.statements
+    block.insert_before(serial, before.block)
     end = Builder(serial.body, serial.location)
     if last is None:
         serial.body.statements += after.block.statements

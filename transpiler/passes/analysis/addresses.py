@@ -5,7 +5,7 @@ In: a kernel after `lower_access`. Out: operations and conversions whose results
 
 from __future__ import annotations
 
-from ...ir.nodes import Statement, operands, walk, walk_blocks
+from ...ir.nodes import Statement, operands, walk_blocks
 from ...ir.statements import Cast, GlobalPtr, Operation
 from ...ir.tasks import Kernel
 
@@ -17,7 +17,7 @@ def is_flat_pointer(statement: Statement) -> bool:
 
 def address_values(kernel: Kernel) -> set[Statement]:
     """Return the values that are used by flat pointers only, directly or through others of these."""
-    values = [statement for root in kernel.roots() for statement in walk(root)]
+    values = list(kernel.statements())
     if not any(map(is_flat_pointer, values)):
         return set()
     used = {block.result for root in kernel.roots() for block in walk_blocks(root) if block.result is not None}

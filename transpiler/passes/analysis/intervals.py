@@ -22,11 +22,7 @@ FALSE, TRUE, EITHER = (0, 0), (1, 1), (0, 1)
 @cache
 def whole(type: Scalar) -> Interval | None:
     """Return all numbers of an integer type, None for a float."""
-    if type.kind == "bool":
-        return EITHER
-    if type.kind == "float":
-        return None
-    return (-(1 << (type.bits - 1)), (1 << (type.bits - 1)) - 1) if type.is_signed else (0, (1 << type.bits) - 1)
+    return type.limits if type.is_integral else None
 
 
 def contains(outer: Interval, inner: Interval) -> bool:
@@ -160,7 +156,7 @@ def _bit_xor(type: Scalar, a: Interval, b: Interval) -> Interval | None:
 
 
 def _bit_not(type: Scalar, a: Interval) -> Interval:
-    top = -1 if type.is_signed else (1 << type.bits) - 1
+    top = -1 if type.is_signed else type.limits[1]
     return top - a[1], top - a[0]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from math import prod
 from typing import TypeGuard
 
+from ...ir.constants import constant_range
 from ...ir.elements.own_memory import is_alone, is_plain_field
 from ...ir.nodes import Block, Statement, blocks, operands, walk
 from ...ir.statements import (
@@ -80,9 +81,8 @@ def product_of(counts: Sequence[int | None]) -> int | None:
 
 def count_along(loop: RangeFor, axis: int) -> int | None:
     """Return the number of indices along an axis, None if it is not constant."""
-    bounds = (loop.starts[axis], loop.ends[axis], loop.steps[axis])
-    numbers = [int(bound.value) for bound in bounds if isinstance(bound, Const)]
-    return len(range(*numbers)) if len(numbers) == 3 else None
+    indices = constant_range(loop, axis)
+    return None if indices is None else len(indices)
 
 
 def given_end(serial: RangeFor) -> Length | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...ir.nodes import Effect, Statement, operands
+from ...ir.nodes import Block, Effect, Statement, operands
 from ...ir.statements import (
     Alloca,
     Const,
@@ -26,6 +26,11 @@ CHEAP = frozenset({"abs", "neg", "add", "sub", "mul", "min", "max", "lt", "le", 
 def continues(branch: If) -> bool:
     """Return whether a branch does nothing else than to end the iteration: `if i == j: continue`."""
     return len(branch.then.statements) == 1 and isinstance(branch.then.statements[0], Continue)
+
+
+def guarded(block: Block, branch: If) -> list[Statement]:
+    """Return the statements that a branch of a block decides about: its own, or those behind one that continues."""
+    return block.statements[block.statements.index(branch) + 1 :] if continues(branch) else branch.then.statements
 
 
 def divided(statements: list[Statement]) -> tuple[list[Statement], list[Statement]]:

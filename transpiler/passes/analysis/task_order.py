@@ -99,4 +99,4 @@ def _may_be_crossed(statement: Statement) -> bool:
 
 def draws_numbers(kernel: Kernel) -> bool:
     """Return whether the numbers of tasks matter: random numbers depend on them."""
-    return any(isinstance(statement, Rand) for root in kernel.roots() for statement in walk(root))
+    return any(isinstance(statement, Rand) for statement in kernel.statements())

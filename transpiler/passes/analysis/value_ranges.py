@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any
 
 from ...ir.functions import Call, Function, called
-from ...ir.nodes import Block, Statement, operands, walk
+from ...ir.nodes import Block, Statement, operands
 from ...ir.ops import NEGATED
 from ...ir.sparse import CellIndex, Length
 from ...ir.statements import (
@@ -51,7 +51,7 @@ from .queries import trip_count
 Fact = tuple[Statement, Interval]
 """A value, and its interval where the fact holds."""
 
-I32_MAX = (1 << 31) - 1
+I32_MAX = i32.limits[1]
 """The greatest i32."""
 
 
@@ -249,7 +249,7 @@ class ValueRanges(Rewriter):
 
 def stored_ranges(kernel: Kernel) -> dict[Statement, Interval]:
     """Return the variables of a kernel whose stores are all known, with the hull of the stored values."""
-    statements = [s for root in kernel.roots() for s in walk(root)]
+    statements = list(kernel.statements())
     if not any(s.__class__ is Alloca and _has_integers(s.type) for s in statements):
         return {}
     walk_of_stores = ValueRanges({})

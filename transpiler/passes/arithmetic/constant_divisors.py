@@ -34,8 +34,7 @@ def constant_divisors(kernel: Kernel, context: PassContext) -> bool:
             dividend, divisor = statement.operands
             builder = Builder(Block(), statement.location)
             statement.op, statement.operands = "mul", [dividend, builder.op("div", builder.const(1.0, f64), divisor)]
-            place = block.statements.index(statement)
-            block.statements[place:place] = builder.block.statements
+            block.insert_before(statement, builder.block)
             changed = True
     return changed
 

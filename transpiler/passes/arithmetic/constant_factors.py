@@ -12,14 +12,16 @@ is with `fast_math` in loops and in functions that they call; other iterations w
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 from ...ir.builder import Builder
 from ...ir.functions import in_loops
-from ...ir.nodes import Block, Statement, count_uses_in, walk_blocks
+from ...ir.nodes import Statement, count_uses_in, walk_blocks
 from ...ir.statements import Const, Operation, repeats
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, element_of, f32, f64
 from ..context import PassContext
+from ..rewrite import add_before
 
 LEAST, GREATEST = 2.0**-100, 2.0**100
 """Bounds of products of constants: far from where they would be subnormal or infinite."""
@@ -34,33 +36,19 @@ def constant_factors(kernel: Kernel, context: PassContext) -> bool:
     uses = count_uses_in(kernel.roots()) if inner else Counter()
     changed = False
     for block in inner:
-        changed |= _join_in(block, uses)
+        changed |= add_before(block, partial(_join, uses))
     return changed
 
 
-def _join_in(block: Block, uses: Counter[Statement]) -> bool:
-    builder = Builder(Block())
-    changed = False
-    for statement in block.statements:
-        if isinstance(statement, Operation) and _join(builder, statement, uses):
-            changed = True
-        builder.block.statements.append(statement)
-    if changed:
-        block.statements = builder.block.statements
-    return changed
-
-
-def _join(builder: Builder, outer: Operation, uses: Counter[Statement]) -> bool:
-    """Make an operation one of the only non-constant factor and of one constant; return whether it has two."""
+def _join(uses: Counter[Statement], builder: Builder, outer: Statement) -> None:
+    """Make an operation with two constant factors one of the other factor and of one constant."""
     found = _factor_and_constant(outer)
     if found is None:
-        return False
+        return
     product, last = found
-    if not isinstance(product, Operation) or uses[product] != 1 or product.type != outer.type:
-        return False
-    found = _factor_and_constant(product)
-    if found is None:
-        return False
+    if uses[product] != 1 or product.type != outer.type or (found := _factor_and_constant(product)) is None:
+        return
+    assert isinstance(outer, Operation) and isinstance(product, Operation)
     factor, first = found
     ops = (product.op, outer.op)
     both, left, right = {
@@ -71,16 +59,16 @@ def _join(builder: Builder, outer: Operation, uses: Counter[Statement]) -> bool:
     }[ops]
     one, other = _value(left), _value(right)
     if not one or not other or not LEAST < abs(_combined(both, one, other)) < GREATEST:
-        return False
-    builder.location = outer.location
+        return
     outer.operands = [factor, builder.op(both, left, right)]
     outer.op = "div" if ops == ("div", "div") else "mul"
-    return True
 
 
-def _factor_and_constant(operation: Operation) -> tuple[Statement, Statement] | None:
+def _factor_and_constant(operation: Statement) -> tuple[Statement, Statement] | None:
     """Return the operand of a product or a quotient that is no constant, and the other, None if it has no such two."""
-    if operation.op not in ("mul", "div") or operation.type is None or element_of(operation.type) not in (f32, f64):
+    if not isinstance(operation, Operation) or operation.op not in ("mul", "div"):
+        return None
+    if operation.type is None or element_of(operation.type) not in (f32, f64):
         return None
     first, second = operation.operands
     if _value(second) is not None and _value(first) is None:

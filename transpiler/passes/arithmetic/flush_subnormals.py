@@ -60,12 +60,12 @@ def flush_subnormals(kernel: Kernel, context: PassContext) -> bool:
     if not context.capabilities.traps_subnormals or not context.options.fast_math:
         return False
     arrays = _carried(kernel)
-    return bool(arrays) and _Flushing(kernel, Factors(kernel, arrays)).run(context.options.why_comments)
+    return bool(arrays) and _Flushing(kernel, Factors(kernel, arrays)).run()
 
 
 def _carried(kernel: Kernel) -> set[Array]:
     """Return the arrays that a kernel loads and stores, and does not set to 0: launches load what others stored."""
-    statements = [s for root in kernel.roots() for s in walk(root) if isinstance(s, (GlobalLoad, GlobalStore))]
+    statements = [s for s in kernel.statements() if isinstance(s, (GlobalLoad, GlobalStore))]
     loaded = {base_array(s.pointer) for s in statements if isinstance(s, GlobalLoad)}
     stored = {base_array(s.pointer) for s in statements if isinstance(s, GlobalStore)}
     return {array for array in loaded & stored if array is not None and not array.is_shared} - set(_zeroed(kernel))
@@ -93,10 +93,9 @@ class _Flushing:
         self.kernel, self.factors = kernel, factors
         self.sources: dict[Place, set[Place]] = {}  # of places, those from which they take their elements
         self.copies: dict[Statement, set[Array]] = {}  # of local structs, the arrays in which they are stored
-        for root in kernel.roots():
-            for statement in walk(root):
-                if isinstance(statement, GlobalStore) and (array := base_array(statement.pointer)) is not None:
-                    self._note(array, statement)
+        for statement in kernel.statements():
+            if isinstance(statement, GlobalStore) and (array := base_array(statement.pointer)) is not None:
+                self._note(array, statement)
 
     def _note(self, array: Array, store: GlobalStore) -> None:
         """Note from where a store takes an element."""
@@ -106,11 +105,11 @@ class _Flushing:
         if isinstance(store.value, LocalLoad) and isinstance(store.value.type, Struct):
             self.copies.setdefault(base_pointer(store.value.pointer), set()).add(array)
 
-    def run(self, explains: bool) -> bool:
-        """Flush what decays; return whether anything does. explains: with a comment."""
+    def run(self) -> bool:
+        """Flush what decays; return whether anything does."""
         changed = False
         for root in _repeated(self.kernel):
-            has_remark = not explains
+            has_remark = False
             for block in walk_blocks(root):
                 for store in [s for s in block if isinstance(s, (GlobalStore, LocalStore))]:
                     old = store.value
@@ -118,7 +117,7 @@ class _Flushing:
                         index = block.statements.index(store)
                         # What is loaded from there was forwarded, and is what was stored.
                         replace_uses(Block(block.statements[index + 1 :]), {old: store.value})
-                        block.statements[index:index] = before
+                        block.insert_before(store, before)
                         store.remarks += () if has_remark else (Remark(REMARK, "above", store.location),)
                         has_remark = changed = True
         return changed

@@ -15,13 +15,16 @@ the root.
 
 from __future__ import annotations
 
+from functools import partial
+
 from ...ir.builder import Builder
 from ...ir.functions import in_loops
-from ...ir.nodes import Block, Statement, operands, walk, walk_blocks
+from ...ir.nodes import Statement, users_of, walk_blocks
 from ...ir.statements import Operation, is_const, repeats
 from ...ir.tasks import Kernel
 from ...ir.types import Tensor, f32
 from ..context import PassContext
+from ..rewrite import add_before
 
 Users = dict[Statement, list[Statement]]
 """By value, the statements that have it as an operand."""
@@ -32,32 +35,20 @@ def inverse_roots(kernel: Kernel, context: PassContext) -> bool:
     capabilities = context.capabilities
     if not capabilities.slow_roots or not context.options.fast_math:
         return False
-    users: Users = {}
-    for root in kernel.roots():
-        for statement in walk(root):
-            for operand in operands(statement):
-                users.setdefault(operand, []).append(statement)
+    users = users_of(kernel.statements())
     inner = dict.fromkeys(block for root in in_loops(kernel.roots(), repeats) for block in walk_blocks(root))
     found = {s: power for block in inner for s in block if (power := _root_and_power(s, users)) is not None}
     for block in inner:
-        _replace_in(block, found)
+        add_before(block, partial(_replace, found))
     return bool(found)
 
 
-def _replace_in(block: Block, found: dict[Statement, tuple[Operation, int]]) -> None:
-    """Replace the divisions of a block. found: the root by which each divides, and its power."""
-    builder = Builder(Block())
-    for statement in block.statements:
-        if statement in found:
-            assert isinstance(statement, Operation)
-            builder.location = statement.location
-            _replace(builder, statement, *found[statement])
-        builder.block.statements.append(statement)
-    block.statements = builder.block.statements
-
-
-def _replace(builder: Builder, division: Operation, root: Operation, power: int) -> None:
-    """Make a division a product; what it needs goes before it."""
+def _replace(found: dict[Statement, tuple[Operation, int]], builder: Builder, division: Statement) -> None:
+    """Make a division a product. found: the root by which each divides, and its power."""
+    if division not in found:
+        return
+    assert isinstance(division, Operation)
+    root, power = found[division]
     dividend, (operand,) = division.operands[0], root.operands
     square = builder.op("dot", operand, operand) if root.op == "norm" else operand
     inverse = builder.op("rsqrt", square)

@@ -12,7 +12,7 @@ function. NVRTC 13.0 has no `__builtin_constant_p`; NVIDIA's Vulkan driver leave
 
 from __future__ import annotations
 
-from ...ir.nodes import Statement, walk
+from ...ir.nodes import Statement
 from ...ir.statements import LocalLoad, MatrixInit, Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Tensor, f32, f64
@@ -29,7 +29,7 @@ def lean_products(kernel: Kernel, context: PassContext) -> bool:
     capabilities = context.capabilities
     if not (capabilities.keeps_zero_products and capabilities.has_constant_tests and context.options.fast_math):
         return False
-    inside = [statement for root in kernel.roots() for statement in walk(root)]
+    inside = list(kernel.statements())
     products = [s for s in inside if isinstance(s, Operation) and s.op == "matmul" and _is_small(s)]
     values = only_values(kernel) if products else {}
     if not any(_has_zeros(operand, values) for product in products for operand in product.operands):

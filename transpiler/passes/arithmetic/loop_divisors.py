@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, operands, walk, walk_blocks
+from ...ir.nodes import Block, Effect, Remark, Statement, clone, operands, walk_blocks, walk_inside
 from ...ir.statements import ArgLoad, ArrayShape, Cast, Const, LoopIndex, MatrixElement, Operation, repeats
 from ...ir.tasks import Kernel
 from ...ir.threads import ThreadFor
@@ -54,9 +54,9 @@ def _in_block(block: Block, kinds: Collection[Scalar]) -> bool:
 
 def _reciprocals(loop: Statement, kinds: Collection[Scalar]) -> list[Statement]:
     """Replace the divisions in a loop, and return what it needs before it."""
-    inside = [s for body in blocks(loop) for s in walk(body)]
+    inside = list(walk_inside(loop))
     own = set(inside)
-    elsewhere = {s for each in inside if isinstance(each, ThreadFor) for body in blocks(each) for s in walk(body)}
+    elsewhere = {s for each in inside if isinstance(each, ThreadFor) for s in walk_inside(each)}
     builder, mapping = Builder(Block(), loop.location), dict[Statement, Statement]()
     inverses: dict[Statement, Statement] = {}
     for division in inside:

@@ -44,12 +44,11 @@ def normal_numbers(kernel: Kernel, context: PassContext) -> bool:
         bodies = in_loops(kernel.roots(), lambda statement: isinstance(statement, LOOPS))
         repeated = {statement for body in bodies for statement in walk(body)}
     lengths: list[Operation] = []
-    for root in kernel.roots():
-        for statement in walk(root):
-            if isinstance(statement, Operation) and statement.type == f32:
-                changed |= _shorten(statement, statement in repeated, known)
-                if statement.op == "norm":
-                    lengths.append(statement)
+    for statement in kernel.statements():
+        if isinstance(statement, Operation) and statement.type == f32:
+            changed |= _shorten(statement, statement in repeated, known)
+            if statement.op == "norm":
+                lengths.append(statement)
     if not repeated.isdisjoint(lengths):  # all of them: a source has one function `length`
         for length in lengths:
             length.op = "normal_norm"

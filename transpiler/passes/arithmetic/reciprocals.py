@@ -14,11 +14,12 @@ one.
 from __future__ import annotations
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, blocks, walk, walk_blocks
+from ...ir.nodes import Statement, blocks, walk, walk_blocks
 from ...ir.statements import Const, Operation, repeats
 from ...ir.tasks import Kernel
 from ...ir.types import Tensor, f32
 from ..context import PassContext
+from ..rewrite import add_before
 
 
 def reciprocals(kernel: Kernel, context: PassContext) -> bool:
@@ -30,7 +31,7 @@ def reciprocals(kernel: Kernel, context: PassContext) -> bool:
     inner = dict.fromkeys(block for root in outer for block in walk_blocks(root))
     found = [block for block in inner if any(isinstance(s, Operation) and _divides_all(s) for s in block)]
     for block in found:
-        _replace_in(block)
+        add_before(block, _replace)
     return bool(found)
 
 
@@ -42,13 +43,9 @@ def _divides_all(operation: Operation) -> bool:
     return isinstance(dividend.type, Tensor) and divisor.type == f32 and not isinstance(divisor, Const)
 
 
-def _replace_in(block: Block) -> None:
-    builder = Builder(Block())
-    for statement in block.statements:
-        if isinstance(statement, Operation) and _divides_all(statement):
-            builder.location = statement.location
-            dividend, divisor = statement.operands
-            statement.op = "mul"
-            statement.operands = [dividend, builder.op("div", builder.const(1.0, f32), divisor)]
-        builder.block.statements.append(statement)
-    block.statements = builder.block.statements
+def _replace(builder: Builder, division: Statement) -> None:
+    """Make such a division a product with a reciprocal."""
+    if isinstance(division, Operation) and _divides_all(division):
+        dividend, divisor = division.operands
+        division.op = "mul"
+        division.operands = [dividend, builder.op("div", builder.const(1.0, f32), divisor)]

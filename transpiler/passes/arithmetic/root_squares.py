@@ -10,7 +10,7 @@ lobe of reflected light has it, was not a number for 83 of 128 samples.
 
 from __future__ import annotations
 
-from ...ir.nodes import Statement, walk
+from ...ir.nodes import Statement
 from ...ir.statements import MatrixInit, Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, element_of, f32
@@ -23,7 +23,7 @@ def root_squares(kernel: Kernel, context: PassContext) -> bool:
     """Replace such products for that driver."""
     if not context.capabilities.skips_roundings or not context.options.fast_math:
         return False
-    found = [s for root in kernel.roots() for s in walk(root) if isinstance(s, Operation) and _is_square(s)]
+    found = [s for s in kernel.statements() if isinstance(s, Operation) and _is_square(s)]
     for product in found:
         product.op, product.operands = "root_square", product.operands[:1]
     return bool(found)

@@ -35,7 +35,7 @@ def wrapping(kernel: Kernel, context: PassContext) -> bool:
     """Rename the operations that may leave the range of the type in which C computes them."""
     if not context.capabilities.undefined_overflow:
         return False
-    if not any(map(_is_candidate, (statement for root in kernel.roots() for statement in walk(root)))):
+    if not any(map(_is_candidate, kernel.statements())):
         return False
     harmless = steps_of_counters(kernel) | _sums_in_wide_iterations(kernel) | _neighbours(kernel)
     if not context.capabilities.reports_overflow:
@@ -73,7 +73,7 @@ def _neighbours(kernel: Kernel) -> set[Statement]:
     (`ranges`): no array has an axis of 2^31 elements.
     """
     found: set[Statement] = set()
-    for statement in (s for root in kernel.roots() for s in walk(root)):
+    for statement in kernel.statements():
         match statement:
             case Operation(op="near_mod" | "close_mod", operands=[value, ArrayShape()]):
                 found.update(_terms_of(value))
@@ -90,7 +90,7 @@ def _terms_of(value: Statement) -> Iterator[Statement]:
 
 def _checked(kernel: Kernel) -> set[Statement]:
     """Return the operations before which an iteration ends if they overflow."""
-    values = [s for root in kernel.roots() for s in walk(root) if isinstance(s, Operation)]
+    values = [s for s in kernel.statements() if isinstance(s, Operation)]
     checks = {(s.op, *s.operands) for s in values if s.op.endswith("_overflows")}
     return {s for s in values if s.op in WRAPPING and (f"{s.op}_overflows", *s.operands) in checks}
 

@@ -17,7 +17,6 @@ from ...ir.nodes import Block, Remark, Statement, blocks, operands
 from ...ir.statements import RECORDS, Array, AtomicOp, Const, GlobalPtr, Operation, RangeFor, While, base_pointer
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, element_of, f32, i32, u32
-from ...options import CompileOptions
 from ..analysis.loops.scattered_sums import scattered
 from ..analysis.queries import has_few_iterations, is_index_of, trip_count
 from ..context import PassContext
@@ -56,12 +55,11 @@ def block_sums(kernel: Kernel, context: PassContext) -> bool:
         found, is_large = _copied(task, context)
         if found:
             task.block_sums = list(found)
-            if task.loop and task.loop.block_dim is None and options.block_dim == CompileOptions().block_dim:
-                has_floats = any(array.element == f32 for array in found)
-                block = LARGE_BLOCK if is_large else _threads_for(task, FLOAT_BLOCK if has_floats else BLOCK)
-                task.block_dim = min(block, capabilities.max_block_dim)
+            has_floats = any(array.element == f32 for array in found)
+            block = LARGE_BLOCK if is_large else _threads_for(task, FLOAT_BLOCK if has_floats else BLOCK)
+            context.choose_block_dim(task, block)
             remark = Remark("to the block's copy (block_sums)")
-            for atomic in (atomic for atomics in found.values() for atomic in atomics if options.why_comments):
+            for atomic in (atomic for atomics in found.values() for atomic in atomics):
                 atomic.remarks = (*atomic.remarks, remark)
     return any(task.block_sums for task in kernel.tasks)
 

@@ -48,12 +48,11 @@ def demote_atomics(kernel: Kernel, context: PassContext) -> bool:
     plain = _exclusive_in_tasks(kernel, context)
     if not plain:
         return False
-    explains = context.options.why_comments
 
     def rule(rewriter: Rewriter, atomic: Statement) -> Statement | None:
         if not isinstance(atomic, AtomicOp) or atomic not in plain:
             return None
-        if explains and plain[atomic]:
+        if plain[atomic]:
             atomic.remarks += (Remark(f"not atomic: {plain[atomic]} (demote_atomics)"),)
         return make_plain(rewriter, atomic)
 

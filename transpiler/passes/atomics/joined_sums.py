@@ -55,7 +55,7 @@ from ..context import PassContext
 COMPUTED = (GlobalPtr, MatrixPtr, StructPtr, Const, ArgLoad, ArrayShape, Operation, Cast, MatrixElement, GlobalLoad)
 """What an index may be computed by, again behind the loop."""
 SUMS = ("add", "sub")
-NOTE = "one atomic addition for all (joined_sums)"
+REMARK = Remark("one atomic addition for all (joined_sums)")
 
 
 def joined_sums(kernel: Kernel, context: PassContext) -> bool:
@@ -76,7 +76,6 @@ class _Joining:
         self.task, self.used = task, count_uses(task.body)
         self.adds_floats = context.options.fast_math and not context.options.deterministic
         self.written = written_objects(task.body)
-        self.remarks = (Remark(NOTE),) if context.options.why_comments else ()
 
     def block(self, block: Block) -> bool:
         """Join the additions of a block, and of the loops in it, outer ones first."""
@@ -117,13 +116,11 @@ class _Joining:
         for atomic, around in atomics:
             own = Builder(Block(), atomic.location)
             own.store(variable, own.op(atomic.op, own.load(variable), atomic.value))
-            position = around.statements.index(atomic)
-            around.statements[position : position + 1] = own.block.statements
+            around.replace(atomic, own.block)
         after = Builder(Block(), first.location)
         sum = after.atomic("add", _outside(after, first.pointer, inside), after.load(variable))
-        sum.remarks = (*first.remarks, *self.remarks)
-        position = block.statements.index(loop)
-        block.statements[position : position + 1] = [*before.block.statements, loop, *after.block.statements]
+        sum.remarks = (*first.remarks, REMARK)
+        block.replace(loop, [*before.block, loop, *after.block])
 
     def _is_outside(self, value: Statement, inside: set[Statement], loop: RangeFor) -> bool:
         """Return whether a pointer, or an index of one, is the same in all iterations of a loop."""
@@ -189,10 +186,9 @@ class _Joining:
         second.value = builder.op("add" if first.op == second.op else "sub", one, other)
         second.op = first.op if first.op == second.op else "add"
         block.statements.remove(first)
-        position = block.statements.index(second)
-        block.statements[position:position] = builder.block.statements
-        if not set(self.remarks) <= set(second.remarks):
-            second.remarks = (*second.remarks, *self.remarks)
+        block.insert_before(second, builder.block)
+        if REMARK not in second.remarks:
+            second.remarks = (*second.remarks, REMARK)
 
     # --- conditions
 

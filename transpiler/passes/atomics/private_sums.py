@@ -26,7 +26,7 @@ from ...ir.statements import Array, AtomicOp, GlobalPtr, RangeFor, Temporary
 from ...ir.tasks import SUMS_PADDING, Kernel, PrivateSums, Task
 from ...ir.types import Scalar, Tensor, count_scalars, element_of, f32, f64, i32, i64, u32, u64
 from ..analysis.loops.scattered_sums import is_summed_field, scattered
-from ..analysis.queries import has_few_iterations, trip_count
+from ..analysis.queries import has_few_iterations, is_dense, trip_count
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 
@@ -69,7 +69,7 @@ def private_sums(kernel: Kernel, context: PassContext) -> bool:
             task.private = _copies_of_launch(kernel, task, of_launch)
             chosen |= bool(task.private)
     if plain:
-        _make_plain(kernel, plain, context)
+        _make_plain(kernel, plain)
     return bool(plain) or chosen
 
 
@@ -102,8 +102,7 @@ def _is_ndarray(array: Array) -> bool:
 
 def _has_known_memory(array: Array) -> bool:
     """Return whether an array is an ndarray without gaps, whose extents tell which memory it has."""
-    is_other = array.is_gradient or array.is_shared or array.place is not None or array.node is not None
-    return array.shape is None and not (is_other or array.strided or array.clamped or array.ndim == 0)
+    return array.shape is None and is_dense(array) and not (array.is_gradient or array.strided or array.ndim == 0)
 
 
 def _numbers(array: Array) -> int:
@@ -140,7 +139,7 @@ def _repeated(block: Block, wanted: set[AtomicOp]) -> Iterator[int]:
             yield from (times * count for count in _repeated(inner, wanted))
 
 
-def _make_plain(kernel: Kernel, plain: set[Statement], context: PassContext) -> None:
+def _make_plain(kernel: Kernel, plain: set[Statement]) -> None:
     remark = Remark("not atomic: each thread has a copy (private_sums)")
 
     def rule(rewriter: Rewriter, atomic: Statement) -> Statement | None:
@@ -150,7 +149,7 @@ def _make_plain(kernel: Kernel, plain: set[Statement], context: PassContext) -> 
         builder = rewriter.builder(atomic)
         total = builder.op(ATOMIC_OPS[atomic.op], builder.load(atomic.pointer), atomic.value)
         store = builder.store(atomic.pointer, total)
-        store.remarks = (*atomic.remarks, *((remark,) if context.options.why_comments else ()))
+        store.remarks = (*atomic.remarks, remark)
         return DROPPED
 
     Rewriter({AtomicOp: rule}).run(kernel)

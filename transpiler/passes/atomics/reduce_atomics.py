@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ...ir.builder import Builder
+from ...ir.builder import AXES, Builder
 from ...ir.functions import Call, Reference, reachable
 from ...ir.nodes import Block, Remark, Statement, walk
 from ...ir.ops import ATOMIC_OPS
@@ -50,7 +50,6 @@ from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from .parts.joins import join_in_order
 
-COMPONENTS = "xyzw"
 LANES = 32
 """A block of threads has full warps, so that all lanes of each take part in joining."""
 MAX_ACCUMULATORS = 64
@@ -122,7 +121,7 @@ def _reduce(kernel: Kernel, task: Task, places: list[Place], context: PassContex
         join_in_order(kernel, task, context)
     for place, reduction in zip(places, task.reductions, strict=True):
         _store(task, place, reduction, context)
-    _accumulate(task.body, accumulators, context)
+    _accumulate(task.body, accumulators)
     task.body.statements[:0] = head
 
 
@@ -168,7 +167,7 @@ def _name(place: Place, element: str, taken: set[str]) -> str:
     path: list[str] = []
     pointer = place.pointer
     while isinstance(pointer, (MatrixPtr, StructPtr)):
-        path.append(pointer.member if isinstance(pointer, StructPtr) else _component(pointer.indices, COMPONENTS))
+        path.append(pointer.member if isinstance(pointer, StructPtr) else _component(pointer.indices, AXES))
         pointer = pointer.origin
     path = [word for word in (*path, element) if word]
     if isinstance(base, GlobalTemporary):
@@ -255,7 +254,7 @@ def _has_iterations(builder: Builder, loop: RangeFor) -> Statement:
     return result
 
 
-def _accumulate(body: Block, accumulators: dict[Statement, Statement], context: PassContext) -> None:
+def _accumulate(body: Block, accumulators: dict[Statement, Statement]) -> None:
     """Replace the atomic operations by operations on accumulators."""
     remark = Remark("not atomic: joined below (reduce_atomics)")
 
@@ -269,7 +268,7 @@ def _accumulate(body: Block, accumulators: dict[Statement, Statement], context: 
         value = builder.cast(atomic.value, element_of(pointer.type))
         new = builder.op(ATOMIC_OPS[atomic.op], builder.load(pointer), value)
         store = builder.store(pointer, new)
-        store.remarks = (*atomic.remarks, *((remark,) if context.options.why_comments else ()))
+        store.remarks = (*atomic.remarks, remark)
         return DROPPED
 
     Rewriter({AtomicOp: rule}).block(body)

@@ -20,6 +20,7 @@ from ...ir.types import Scalar
 from ..context import PassContext
 
 COMPARISONS = {"min": "lt", "max": "gt"}
+REMARK = Remark("where it changes something (settled_extremes)")
 
 
 def settled_extremes(kernel: Kernel, context: PassContext) -> bool:
@@ -28,7 +29,6 @@ def settled_extremes(kernel: Kernel, context: PassContext) -> bool:
     if not capabilities.has_warps:
         return False
     uses = count_uses_in(kernel.roots())
-    remark = (Remark("where it changes something (settled_extremes)"),) if context.options.why_comments else ()
     changed = False
     for task in kernel.tasks:
         found = [s for s in walk(task.body) if isinstance(s, AtomicOp) and not uses[s] and _is_native(s, context)]
@@ -37,7 +37,7 @@ def settled_extremes(kernel: Kernel, context: PassContext) -> bool:
             settled = {s for s in found if all(_is_apart(s, change) for change in changes)}
             for block in list(walk_blocks(task.body)):
                 for atomic in [s for s in block if s in settled]:
-                    _guard(block, atomic, remark)
+                    _guard(block, atomic)
             changed |= bool(settled)
     return changed
 
@@ -72,11 +72,10 @@ def _place_of(change: AtomicOp | GlobalStore) -> tuple[object, ...]:
     return (pointer.array if isinstance(pointer, GlobalPtr) else pointer, *reversed(members))
 
 
-def _guard(block: Block, atomic: AtomicOp, remark: tuple[Remark, ...]) -> None:
+def _guard(block: Block, atomic: AtomicOp) -> None:
     builder = Builder(Block(), atomic.location)
     found = builder.add(GlobalLoad(atomic.pointer, type=atomic.value.type))
     condition = builder.op(COMPARISONS[atomic.op], atomic.value, found)
     builder.add(If(condition, Block([atomic])))
-    atomic.remarks += remark
-    position = block.statements.index(atomic)
-    block.statements[position : position + 1] = builder.block.statements
+    atomic.remarks += (REMARK,)
+    block.replace(atomic, builder.block)

@@ -63,9 +63,9 @@ def vector_atomics(kernel: Kernel, context: PassContext) -> bool:
             cells = list(_cells(block, used, copied.get(root, ())))
             for cell in cells:
                 for group in _groups(cell):
-                    _join(block, group, number, context)
+                    _join(block, group, number)
                     number += 1
-            for pair in zip(cells, cells[1:]) if context.options.why_comments else ():
+            for pair in zip(cells, cells[1:]):
                 hinted |= _hint(*pair)
     return number > 0 or hinted
 
@@ -85,13 +85,12 @@ def _hint(one: _Cell, other: _Cell) -> bool:
     return True
 
 
-def _join(block: Block, group: list[AtomicOp], number: int, context: PassContext) -> None:
+def _join(block: Block, group: list[AtomicOp], number: int) -> None:
     for lane, atomic in enumerate(group):
         atomic.together = (number, lane, len(group))
     last = next(statement for statement in reversed(block.statements) if statement in group)
-    if context.options.why_comments:
-        count = "two instructions" if len(group) == ANYWHERE else "one instruction"
-        last.remarks = (*last.remarks, Remark(f"{count} (vector_atomics)"))
+    count = "two instructions" if len(group) == ANYWHERE else "one instruction"
+    last.remarks = (*last.remarks, Remark(f"{count} (vector_atomics)"))
 
 
 def _groups(cell: _Cell) -> Iterator[list[AtomicOp]]:

@@ -103,4 +103,4 @@ def _join(block: Block, group: list[AtomicOp], used: dict[Statement, int]) -> No
     block.statements[block.statements.index(last)] = whole
     parts = {atomic.pointer for atomic in group} | {atomic.value for atomic in group}
     unneeded = {*group, *(part for part in parts if used.get(part, 0) == 1)}
-    block.statements = [statement for statement in block.statements if statement not in unneeded]
+    block.drop(unneeded)

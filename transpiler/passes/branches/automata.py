@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Remark, walk
+from ...ir.ops import COMPARISONS
 from ...ir.statements import Alloca, Const, GlobalLoad, If, LocalLoad, LocalStore, Operation, RangeFor, While, repeats
 from ...ir.tasks import Kernel
 from ..analysis.queries import computed_from
 from ..context import PassContext
 from .parts.known_stores import store_if, stores_integer
 
-COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 REMARK = Remark("without a branch (automata)")
 
 
@@ -29,10 +29,11 @@ def automata(kernel: Kernel, context: PassContext) -> bool:
     if not context.capabilities.predicts_branches:
         return False
     changed = False
-    for root in kernel.roots():
-        for loop in [s for s in walk(root) if isinstance(s, (RangeFor, While)) and repeats(s) and _goes_on_from(s)]:
-            for branch in [s for s in loop.body if isinstance(s, If)]:
-                changed |= _select(loop.body, branch)
+    for loop in [
+        s for s in kernel.statements() if isinstance(s, (RangeFor, While)) and repeats(s) and _goes_on_from(s)
+    ]:
+        for branch in [s for s in loop.body if isinstance(s, If)]:
+            changed |= _select(loop.body, branch)
     return changed
 
 
@@ -61,6 +62,5 @@ def _select(block: Block, branch: If) -> bool:
     builder = Builder(Block(), branch.location)
     for statement in branch.then:
         store_if(builder, statement, condition, REMARK)
-    position = block.statements.index(branch)
-    block.statements[position : position + 1] = builder.block.statements
+    block.replace(branch, builder.block)
     return True

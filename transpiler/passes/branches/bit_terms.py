@@ -18,10 +18,9 @@ What is added otherwise changes no number, nor the sign of a zero: `-0.0 + -0.0`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Remark, Statement, blocks, walk
+from ...ir.constants import constant_range
+from ...ir.nodes import Block, Remark, Statement, walk
 from ...ir.statements import (
     Alloca,
     Cast,
@@ -36,11 +35,11 @@ from ...ir.statements import (
     RangeFor,
     While,
     is_const,
-    repeats,
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, i32
 from ..analysis.queries import index_key
+from ..branches.parts.comparisons import straight_blocks
 from ..context import PassContext
 
 NEUTRAL = {"add": -0.0, "sub": 0.0, "mul": 1.0}
@@ -56,26 +55,17 @@ def bit_terms(kernel: Kernel, context: PassContext) -> bool:
     """Replace such branches."""
     if not context.capabilities.predicts_branches:
         return False
-    in_lanes = {block for task in kernel.tasks if task.as_lanes or task.lane_loops for block in task.roots()}
+    in_lanes = {block for task in kernel.tasks if task.is_in_lanes for block in task.roots()}
     changed = False
     for root in [root for root in kernel.roots() if root not in in_lanes]:
         for loop in [s for s in walk(root) if isinstance(s, While)]:
-            for block in _own_blocks(loop.body):
+            for block in straight_blocks([loop.body]):
                 for branch in [s for s in block.statements if isinstance(s, If)]:
-                    changed |= _replace(block, branch, context)
+                    changed |= _replace(block, branch)
     return changed
 
 
-def _own_blocks(block: Block) -> Iterator[Block]:
-    """Yield a block of a loop, and those in it that are in no loop inside."""
-    yield block
-    for statement in block:
-        if not repeats(statement):
-            for inner in blocks(statement):
-                yield from _own_blocks(inner)
-
-
-def _replace(block: Block, branch: If, context: PassContext) -> bool:
+def _replace(block: Block, branch: If) -> bool:
     """Replace a branch on a bit that does no more than add to floats, or multiply them; return whether it is one."""
     condition, inside = branch.condition, branch.then.statements
     if branch.otherwise is not None or len(inside) > MOST or not isinstance(condition, Operation):
@@ -88,15 +78,14 @@ def _replace(block: Block, branch: If, context: PassContext) -> bool:
         return False
     builder = Builder(Block(), branch.location)
     bit, is_set = _bit(builder, condition)
-    remarks = (REMARK,) if context.options.why_comments else ()
+    remarks: tuple[Remark, ...] = (REMARK,)
     for statement in inside:
         if isinstance(statement, LocalStore):
             _choose(builder, statement, bit, is_set)
             statement.remarks = (*statement.remarks, *remarks)
             remarks = ()
         builder.block.statements.append(statement)
-    position = block.statements.index(branch)
-    block.statements[position : position + 1] = builder.block.statements
+    block.replace(branch, builder.block)
     return True
 
 
@@ -177,9 +166,8 @@ def _is_below(index: Statement, count: int) -> bool:
         case Const(value=value):
             return 0 <= int(value) < count
         case LoopIndex(loop=RangeFor(unroll=True) as loop, axis=axis):
-            start, end = loop.starts[axis], loop.ends[axis]
-            if isinstance(start, Const) and isinstance(end, Const) and is_const(loop.steps[axis], 1):
-                return int(start.value) >= 0 and int(end.value) <= count
+            indices = constant_range(loop, axis)
+            return indices is not None and indices.step == 1 and indices.start >= 0 and indices.stop <= count
     return False
 
 

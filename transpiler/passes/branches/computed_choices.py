@@ -38,13 +38,12 @@ def computed_choices(kernel: Kernel, context: PassContext) -> bool:
     """Replace such branches."""
     if not context.capabilities.predicts_branches:
         return False
-    remarks = (REMARK,) if context.options.why_comments else ()
     changed = False
     for root in kernel.roots():
         for block, branch, own in list(_branches(root, set())):
             chain = _chain(branch, own)
             if chain is not None and FEWEST <= sum(isinstance(s, Operation) for s in chain.values) <= MOST:
-                _replace(block, branch, chain, remarks)
+                _replace(block, branch, chain)
                 changed = True
     return changed
 
@@ -122,7 +121,7 @@ def _compares_floats(condition: Statement) -> bool:
     return all(o.type in (f32, f64) or _compares_floats(o) for o in condition.operands)
 
 
-def _replace(block: Block, branch: If, chain: Chain, remarks: tuple[Remark, ...]) -> None:
+def _replace(block: Block, branch: If, chain: Chain) -> None:
     """Put what a chain computes, and selections from the last choice to the first, in its place."""
     builder = Builder(Block(), branch.location)
     variable = chain.variable
@@ -135,11 +134,11 @@ def _replace(block: Block, branch: If, chain: Chain, remarks: tuple[Remark, ...]
             builder.add(LocalStore(place, value, location=store.location))
             value = builder.add(LocalLoad(place, type=variable.type, location=store.location))
         chosen.append((condition, value))
+    remarks: tuple[Remark, ...] = (REMARK,)
     for condition, value in reversed(chosen):
         if condition is not None:
-            now = builder.add(LocalLoad(variable, type=variable.type))
+            now = builder.load(variable)
             value = builder.op("select", condition, value, now)
         builder.add(LocalStore(variable, value, remarks=remarks))
         remarks = ()
-    position = block.statements.index(branch)
-    block.statements[position : position + 1] = builder.block.statements
+    block.replace(branch, builder.block)

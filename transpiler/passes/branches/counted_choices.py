@@ -37,18 +37,17 @@ def counted_choices(kernel: Kernel, context: PassContext) -> bool:
     """Replace such branches."""
     if not context.capabilities.predicts_branches:
         return False
-    in_lanes = {block for task in kernel.tasks if task.as_lanes or task.lane_loops for block in task.roots()}
-    remarks = (REMARK,) if context.options.why_comments else ()
+    in_lanes = {block for task in kernel.tasks if task.is_in_lanes for block in task.roots()}
     changed = False
     for root in [root for root in kernel.roots() if root not in in_lanes]:
         for loop in [s for s in walk(root) if repeats(s) and carries_values(s)]:
             for block in [inner for body in blocks(loop) for inner in walk_blocks(body)]:
                 for branch in [s for s in block.statements if isinstance(s, If)]:
-                    changed |= _replace(block, branch, remarks)
+                    changed |= _replace(block, branch)
     return changed
 
 
-def _replace(block: Block, branch: If, remarks: tuple[Remark, ...]) -> bool:
+def _replace(block: Block, branch: If) -> bool:
     """Replace two branches, one in place of the other, that add numbers to an integer; return whether they are such."""
     if branch.otherwise is None or not branch.otherwise.statements:
         return False
@@ -67,9 +66,8 @@ def _replace(block: Block, branch: If, remarks: tuple[Remark, ...]) -> bool:
     other = builder.op("bit_and", last, builder.op("bit_not", first))
     total = _sum(builder, _times(builder, first, counts[0][1]), other, counts[1][1])
     count = builder.op("add", builder.add(LocalLoad(variable, type=i32)), total)
-    builder.add(LocalStore(variable, count, remarks=remarks))
-    position = block.statements.index(branch)
-    block.statements[position : position + 1] = builder.block.statements
+    builder.add(LocalStore(variable, count, remarks=(REMARK,)))
+    block.replace(branch, builder.block)
     return True
 
 

@@ -18,7 +18,7 @@ from ...ir.statements import Const, IfExp, Operation, While, repeats
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar
 from ..context import PassContext
-from .parts.comparisons import EAGER, MOST, blocks_in, compares_at_hand, comparisons_of
+from .parts.comparisons import EAGER, MOST, compares_at_hand, comparisons_of, straight_blocks
 
 
 def eager_choices(kernel: Kernel, context: PassContext) -> bool:
@@ -40,7 +40,7 @@ def _in_loops(root: Block) -> Iterator[Block]:
     """Yield the blocks of serial loops, with those inside of them."""
     for statement in walk(root):
         if repeats(statement) and not isinstance(statement, While):
-            yield from blocks_in(statement)
+            yield from straight_blocks(blocks(statement))
 
 
 def _condition_of(statement: Statement) -> Operation | None:

@@ -20,7 +20,7 @@ from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32
 from ..analysis.queries import leaves_block
 from ..context import PassContext
-from .parts.comparisons import EAGER, MOST, blocks_in, compares_at_hand, comparisons_of
+from .parts.comparisons import EAGER, MOST, compares_at_hand, comparisons_of, straight_blocks
 
 QUOTIENTS = frozenset({"div", "rsqrt", "sqrt"})
 REMARK = "all are compared: gcc 12 would jump between (eager_conditions)"
@@ -33,33 +33,23 @@ def eager_conditions(kernel: Kernel, context: PassContext) -> bool:
     changed = False
     for block in _one_at_a_time(kernel):
         for branch in [s for s in block if isinstance(s, If) and _guards_quotient(s)]:
-            _count(block, branch, context.options.why_comments)
+            _count(block, branch)
             changed = True
     return changed
 
 
 def _one_at_a_time(kernel: Kernel) -> Iterator[Block]:
     """Yield the blocks of loops that gcc makes no vectors of, and those of the functions that are called there."""
-    tasks = [task for task in kernel.tasks if not (task.as_lanes or task.lane_loops)]
+    tasks = [task for task in kernel.tasks if not task.is_in_lanes]
     if len(tasks) < len(kernel.tasks):
         return  # they may call the same functions
     found: dict[Block, None] = {}
-    for root in kernel.roots():
-        for loop in [s for s in walk(root) if repeats(s)]:
-            if any(leaves_block(s) for block in blocks(loop) for s in block):
-                inside = list(blocks_in(loop))
-                inside += [inner for function in called(*inside) for inner in _straight(function.body)]
-                found.update(dict.fromkeys(inside))
+    for loop in [s for s in kernel.statements() if repeats(s)]:
+        if any(leaves_block(s) for block in blocks(loop) for s in block):
+            inside = list(straight_blocks(blocks(loop)))
+            inside += straight_blocks([function.body for function in called(*inside)])
+            found.update(dict.fromkeys(inside))
     yield from found
-
-
-def _straight(block: Block) -> Iterator[Block]:
-    """Yield a block of a function, and those in it that are in no loop."""
-    yield block
-    for statement in block:
-        if not repeats(statement):
-            for inner in blocks(statement):
-                yield from _straight(inner)
 
 
 def _guards_quotient(branch: If) -> bool:
@@ -87,7 +77,7 @@ def _is_of_floats(comparison: Statement) -> bool:
     return all(isinstance(type, Scalar) and type.is_float for type in types)
 
 
-def _count(block: Block, branch: If, has_remarks: bool) -> None:
+def _count(block: Block, branch: If) -> None:
     """Let a branch count the comparisons that hold."""
     parts = list(comparisons_of(branch.condition))
     builder = Builder(Block(), branch.location)
@@ -95,7 +85,5 @@ def _count(block: Block, branch: If, has_remarks: bool) -> None:
     for part in parts[1:]:
         total = builder.op("add", total, builder.add(Cast(part, type=i32)))
     branch.condition = builder.op("eq", total, builder.const(len(parts), i32))
-    if has_remarks:
-        branch.remarks = (*branch.remarks, Remark(REMARK, "above", branch.location))
-    position = block.statements.index(branch)
-    block.statements[position:position] = builder.block.statements
+    branch.remarks = (*branch.remarks, Remark(REMARK, "above", branch.location))
+    block.insert_before(branch, builder.block)

@@ -13,8 +13,10 @@ What is computed early takes one instruction on every target, has no integers, w
 
 from __future__ import annotations
 
-from ...ir.nodes import Block, Remark, Statement, operands, replace_uses, walk, walk_blocks
-from ...ir.statements import Alloca, Const, If, IfExp, LocalLoad, LocalStore, Operation
+from collections.abc import Mapping
+
+from ...ir.nodes import Block, Remark, Statement, replace_uses, users_of, walk, walk_blocks
+from ...ir.statements import Const, If, IfExp, LocalLoad, LocalStore, Operation
 from ...ir.tasks import Kernel
 from ..analysis.speculation import is_float_or_condition, takes_one_instruction
 from ..context import PassContext
@@ -35,7 +37,7 @@ def early_selections(kernel: Kernel, context: PassContext) -> bool:
             for branch in block.statements
             if isinstance(branch, If) and _selects(branch)
         ]
-        users = _users_of_variables(root) if found else {}
+        users = users_of(walk(root)) if found else {}
         for block, branch in found:
             changed |= _replace(root, block, branch, users)
     return changed
@@ -57,17 +59,7 @@ def _is_cheap(statement: Statement) -> bool:
     return takes_one_instruction(statement) or (isinstance(statement, IfExp) and is_float_or_condition(statement))
 
 
-def _users_of_variables(root: Block) -> dict[Statement, list[Statement]]:
-    """Return what reads or writes each variable, in order."""
-    users: dict[Statement, list[Statement]] = {}
-    for statement in walk(root):
-        for operand in operands(statement):
-            if isinstance(operand, Alloca):
-                users.setdefault(operand, []).append(statement)
-    return users
-
-
-def _replace(root: Block, block: Block, branch: If, users: dict[Statement, list[Statement]]) -> bool:
+def _replace(root: Block, block: Block, branch: If, users: Mapping[Statement, list[Statement]]) -> bool:
     """Replace a branch between a first value, which is a number, and the only load."""
     assignment = branch.then.statements[-1]
     assert isinstance(assignment, LocalStore)

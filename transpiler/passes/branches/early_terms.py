@@ -23,9 +23,10 @@ from ...ir.statements import Alloca, GlobalLoad, If, LocalLoad, LocalStore, Loop
 from ...ir.tasks import Kernel
 from ...ir.types import i32
 from ..analysis.queries import computed_from
-from ..analysis.speculation import continues, divided
+from ..analysis.speculation import continues, divided, guarded
 from ..context import PassContext
 from ..vectors.parts.loop_ends import name_end
+from ..vectors.parts.moved_terms import move_before
 
 FEWEST = 4
 """The fewest operations of a term that is worth the move."""
@@ -38,7 +39,7 @@ def early_terms(kernel: Kernel, context: PassContext) -> bool:
     capabilities = context.capabilities
     if not (capabilities.jumps_over_terms or capabilities.vectorizes_loops):
         return False
-    remark = None if not context.options.why_comments else LANES if capabilities.vectorizes_loops else JUMPS
+    remark = LANES if capabilities.vectorizes_loops else JUMPS
     changed = False
     for task in kernel.tasks:
         for around in list(walk_blocks(task.body)) if task.loop is not None else []:
@@ -50,7 +51,7 @@ def early_terms(kernel: Kernel, context: PassContext) -> bool:
     return changed
 
 
-def _in_loop(loop: RangeFor, remark: Remark | None) -> bool:
+def _in_loop(loop: RangeFor, remark: Remark) -> bool:
     """Move what such branches of a loop compute before them."""
     changed = False
     for block in list(walk_blocks(loop.body)):
@@ -76,29 +77,23 @@ def _leaves_one_out(branch: If, loop: RangeFor) -> bool:
     return all(s.op in ("add", "sub") for s in own if isinstance(s, Operation))
 
 
-def _compute_early(block: Block, branch: If, remark: Remark | None) -> bool:
+def _compute_early(block: Block, branch: If, remark: Remark) -> bool:
     """Move what the other iterations compute before a branch, if the rest only stores to variables."""
-    position = block.statements.index(branch)
-    before, behind = block.statements[:position], block.statements[position + 1 :]
-    moved, rest = divided(behind if continues(branch) else branch.then.statements)
+    moved, rest = divided(guarded(block, branch))
     only_stores = all(isinstance(s, (LocalLoad, LocalStore)) or s.EFFECT == Effect.NONE for s in rest)
     is_added = all(isinstance(s.pointer, Alloca) for s in rest if isinstance(s, LocalStore))
     if not only_stores or not is_added or sum(isinstance(s, Operation) for s in moved) < FEWEST:
         return False
     _name_terms(moved, rest, remark)
-    if continues(branch):
-        block.statements = [*before, *moved, branch, *rest]
-    else:
-        block.statements = [*before, *moved, branch, *behind]
-        branch.then.statements = rest
+    move_before(block, branch, moved)
     return True
 
 
-def _name_terms(moved: list[Statement], rest: list[Statement], remark: Remark | None) -> None:
+def _name_terms(moved: list[Statement], rest: list[Statement], remark: Remark) -> None:
     """Give names to what the branch uses, so that it is a statement before it."""
     early = set(moved)
     used = {value: None for s in rest for value in operands(s) if value in early and isinstance(value, Operation)}
     for value in used:
         value.name = value.name or "term"
-    if used and remark is not None:
+    if used:
         next(iter(used)).remarks = (remark,)

@@ -63,7 +63,7 @@ def extremes(kernel: Kernel, context: PassContext) -> bool:
 
 def _put_steady_second(kernel: Kernel) -> bool:
     """Put operands second that are the same in all iterations of a loop: compilers test before it for NaN."""
-    found = [s for root in kernel.roots() for s in walk(root) if isinstance(s, Operation) and s.op in ("min", "max")]
+    found = [s for s in kernel.statements() if isinstance(s, Operation) and s.op in ("min", "max")]
     found = [operation for operation in found if _is_float(operation)]
     if not found:
         return False
@@ -154,11 +154,10 @@ def _running(root: Block) -> dict[Statement, Statement]:
             continue
         count = trip_count(loop) if isinstance(loop, RangeFor) else None
         own = {s for s in walk(loop.body) if isinstance(s, Alloca)}
-        for store in walk(loop.body):
-            if not isinstance(store, LocalStore) or store.pointer in own or (count or ALMOST_ALWAYS) < ALMOST_ALWAYS:
-                continue
-            if isinstance(store.value, Operation):
-                for operand in store.value.operands:
-                    if isinstance(operand, LocalLoad) and operand.pointer is store.pointer:
-                        found[store.value] = operand
+        is_short = count is not None and 0 < count < ALMOST_ALWAYS
+        for store in [] if is_short else [s for s in walk(loop.body) if isinstance(s, LocalStore)]:
+            if store.pointer not in own and isinstance(store.value, Operation):
+                before = [o for o in store.value.operands if isinstance(o, LocalLoad) and o.pointer is store.pointer]
+                if before:
+                    found[store.value] = before[-1]
     return found

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from ...ir.builder import Builder
 from ...ir.functions import reachable
 from ...ir.nodes import Block, Effect, Remark, Statement, walk_blocks
+from ...ir.ops import ORDERINGS
 from ...ir.statements import (
     Alloca,
     Break,
@@ -48,7 +49,6 @@ from ..context import PassContext
 
 MOST = 16
 """The most numbers that are sorted so: each is compared with all before it."""
-COMPARISONS = frozenset({"lt", "le", "gt", "ge"})
 REMARK = Remark("without a branch (insertion_sorts)")
 
 
@@ -76,7 +76,7 @@ def insertion_sorts(kernel: Kernel, context: PassContext) -> bool:
         return False
     found = [(root, insertion) for root in kernel.roots() for insertion in _insertions(root)]
     for _, insertion in found:
-        _replace(insertion, context.options.why_comments)
+        _replace(insertion)
     for task in kernel.tasks:
         if any(root is task.body for root, _ in found) and task.loop is not None:
             task.as_lanes = not task.lane_loops and _may_be_lanes(task, task.loop)
@@ -184,7 +184,7 @@ def _ends(found: Insertion, statements: list[Statement]) -> bool:
 
 def _has_test(found: Insertion, test: Statement | None, goes_on: bool) -> bool:
     """Note the comparison of a number before with the one that is inserted; return whether it is one."""
-    if not isinstance(test, Operation) or test.op not in COMPARISONS or test.type != u1:
+    if not isinstance(test, Operation) or test.op not in ORDERINGS or test.type != u1:
         return False
     before = [o for o in test.operands if isinstance(o, LocalLoad) and o not in found.values.values()]
     if len(before) != 1 or _at(before[0].pointer, found.outer, found.place) != found.hole - 1:
@@ -215,7 +215,7 @@ def _is_move(found: Insertion, store: LocalStore) -> bool:
 def _is_harmless(statement: Statement) -> bool:
     """Return whether a statement only computes an index, a place or a comparison."""
     is_index = isinstance(statement, Operation) and (
-        (statement.op in ("add", "sub") and statement.type == i32) or statement.op in COMPARISONS
+        (statement.op in ("add", "sub") and statement.type == i32) or statement.op in ORDERINGS
     )
     return is_index or isinstance(statement, (Const, LoopIndex, MatrixPtr))
 
@@ -246,7 +246,7 @@ def _distance(index: Statement, loop: RangeFor, place: Alloca | None) -> int | N
     return None
 
 
-def _replace(found: Insertion, has_remarks: bool) -> None:
+def _replace(found: Insertion) -> None:
     """Replace the body of the outer loop, and let both be unrolled."""
     loop = found.outer
     outer = Builder(Block(), loop.location)
@@ -272,8 +272,7 @@ def _replace(found: Insertion, has_remarks: bool) -> None:
     test: Statement = body.op(found.test.op, *operands)
     if not found.goes_on:
         test = body.op("logical_not", test)
-    remarks = (REMARK,) if has_remarks else ()
-    body.add(LocalStore(moves, body.op("bit_and", body.load(moves), test), remarks=remarks))
+    body.add(LocalStore(moves, body.op("bit_and", body.load(moves), test), remarks=(REMARK,)))
     going = body.add(LocalLoad(moves, type=u1))
     for array, value in found.values.items():
         body.store(at_place[array], body.op("select", going, value, before[array]))

@@ -30,7 +30,7 @@ def masked_terms(kernel: Kernel, context: PassContext) -> bool:
         return False
     changed = False
     for task in kernel.tasks:
-        if task.loop is not None and not (task.as_lanes or task.lane_loops):
+        if task.loop is not None and not task.is_in_lanes:
             for loop in innermost_loops(task):
                 changed |= _mask(loop)
     return changed
@@ -84,14 +84,12 @@ def _replace(block: Block, branch: If) -> None:
     term = _term_of(branch)
     assert term is not None and isinstance(last, LocalStore) and isinstance(last.value, Operation)
     bits = i32 if last.pointer.type == f32 else i64
-    before = Block()
-    builder = Builder(before, branch.location)
+    builder = Builder(Block(), branch.location)
     mask = builder.op("neg", builder.cast(branch.condition, bits))
     selected = builder.op("bit_and", builder.bit_cast(term, bits), mask)
     masked = builder.bit_cast(selected, f32 if bits is i32 else f64)
     total = last.value
     total.operands = [masked if operand is term else operand for operand in total.operands]
     last.remarks = (*last.remarks, REMARK)
-    index = block.statements.index(branch)
     inside = [statement for statement in values if statement is not total]
-    block.statements[index : index + 1] = [*inside, *before.statements, total, last]
+    block.replace(branch, [*inside, *builder.block, total, last])

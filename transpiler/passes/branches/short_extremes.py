@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.functions import Call
-from ...ir.nodes import Block, Remark, Statement, blocks, walk, walk_blocks
+from ...ir.nodes import Block, Remark, Statement, blocks, walk, walk_blocks, walk_inside
 from ...ir.statements import (
     Alloca,
     ArgLoad,
@@ -44,6 +44,7 @@ from ...ir.tasks import Kernel
 from ...ir.types import Tensor, f32, f64
 from ..analysis.loops.carried import carries_values
 from ..analysis.queries import computed_from, trip_count
+from ..branches.parts.comparisons import are_current
 from ..context import PassContext
 from .parts.known_stores import store_if, stores_integer
 
@@ -63,12 +64,11 @@ def short_extremes(kernel: Kernel, context: PassContext) -> bool:
     for loop, around in _unrolled_loops(kernel):
         if _is_scalar(loop, around, loaded):
             changed |= _replace_in(loop)
-    for root in kernel.roots():
-        for around in [s for s in walk(root) if s.BLOCKS and repeats(s) and not _is_short(s)]:
-            if not carries_values(around):
-                continue
-            for loop in [s for body in blocks(around) for s in walk(body) if _is_short(s)]:
-                changed |= _replace_in(loop)
+    for around in [s for s in kernel.statements() if s.BLOCKS and repeats(s) and not _is_short(s)]:
+        if not carries_values(around):
+            continue
+        for loop in [s for s in walk_inside(around) if _is_short(s)]:
+            changed |= _replace_in(loop)
     return changed
 
 
@@ -76,12 +76,12 @@ def _unrolled_loops(kernel: Kernel) -> list[tuple[Statement, Statement | None]]:
     """Return loops that gcc unrolls, and those directly around them: None for the first of a function."""
     found: dict[Statement, Statement | None] = {}
     for task in kernel.tasks:
-        if not (task.as_lanes or task.lane_loops):
+        if not task.is_in_lanes:
             found.update({s: task.loop for root in task.roots() for s in walk(root) if _is_short(s, UNROLLED)})
     for function in kernel.functions:
         found.update({s: None for s in walk(function.body) if _is_short(s, UNROLLED)})
-    for around in [s for root in kernel.roots() for s in walk(root) if s.BLOCKS and repeats(s)]:
-        for loop in [s for body in blocks(around) for s in walk(body) if s in found]:
+    for around in [s for s in kernel.statements() if s.BLOCKS and repeats(s)]:
+        for loop in [s for s in walk_inside(around) if s in found]:
             found[loop] = around  # the innermost is last
     return list(found.items())
 
@@ -92,7 +92,7 @@ def _loaded_parameters(kernel: Kernel) -> set[Parameter]:
     count = -1
     while len(found) > count:  # a function may pass on what it gets
         count = len(found)
-        for call in [s for root in kernel.roots() for s in walk(root) if isinstance(s, Call)]:
+        for call in [s for s in kernel.statements() if isinstance(s, Call)]:
             for parameter, argument in zip(call.function.parameters, call.arguments, strict=True):
                 if _is_loaded(argument, found):
                     found.add(parameter)
@@ -107,7 +107,7 @@ def _is_loaded(value: Statement, loaded: set[Parameter]) -> bool:
 
 def _is_scalar(loop: Statement, around: Statement | None, loaded: set[Parameter]) -> bool:
     """Return whether gcc makes no vectors of the loop around a short one, for the elements that this one loads."""
-    bases = [base_pointer(s.pointer) for body in blocks(loop) for s in walk(body) if isinstance(s, GlobalLoad)]
+    bases = [base_pointer(s.pointer) for s in walk_inside(loop) if isinstance(s, GlobalLoad)]
     pointers = [base for base in bases if isinstance(base, GlobalPtr)]
     if any(_is_loaded(index, loaded) for pointer in pointers for index in pointer.indices):
         return True
@@ -159,17 +159,17 @@ def _replace(block: Block, branch: If) -> bool:
     if compared is None:
         return False
     condition, best, new = compared
-    if not _is_compared_now(block, branch, condition, best):
+    loads = [s for s in condition.operands if isinstance(s, LocalLoad) and s.pointer is best]
+    if not are_current(loads, block, branch):
         return False
     builder = Builder(Block(), branch.location)
     for statement in branch.then:
         if not isinstance(statement, LocalStore) or statement.pointer is not best:
             store_if(builder, statement, condition, REMARK)
-    again = [builder.add(LocalLoad(best, type=best.type)) if o is not new else new for o in condition.operands]
+    again = [builder.load(best) if o is not new else new for o in condition.operands]
     old = next(o for o in again if o is not new)
     builder.add(LocalStore(best, builder.op("select", builder.op(condition.op, *again), new, old)))
-    position = block.statements.index(branch)
-    block.statements[position : position + 1] = builder.block.statements
+    block.replace(branch, builder.block)
     return True
 
 
@@ -188,13 +188,3 @@ def _compared(branch: If) -> tuple[Operation, Alloca, Statement] | None:
             if is_found and len(others) == len(stores) - 1 and others and all(map(stores_integer, others)):
                 return condition, old.pointer, new
     return None
-
-
-def _is_compared_now(block: Block, branch: If, condition: Operation, best: Alloca) -> bool:
-    """Return whether a variable is at a branch what it was when it was compared."""
-    loads = [s for s in condition.operands if isinstance(s, LocalLoad) and s.pointer is best]
-    if not all(load in block.statements for load in loads):
-        return False
-    first = min(map(block.statements.index, loads))
-    between = Block(block.statements[first : block.statements.index(branch)])
-    return not any(isinstance(s, LocalStore) and base_pointer(s.pointer) is best for s in walk(between))

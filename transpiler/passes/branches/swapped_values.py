@@ -21,14 +21,15 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Remark, Statement, operands, walk, walk_blocks
+from ...ir.nodes import Block, Remark, Statement, operands, walk_blocks
+from ...ir.ops import ORDERINGS
 from ...ir.statements import Alloca, Const, If, LocalLoad, LocalStore, LoopIndex, MatrixPtr, Operation, RangeFor
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32, u1
 from ..analysis.queries import index_key
+from ..branches.parts.comparisons import are_current
 from ..context import PassContext
 
-COMPARISONS = frozenset({"lt", "le", "gt", "ge"})
 SUMS = frozenset({"add", "sub", "mul"})
 """Operations that may compute the index of an element."""
 MOST = 3
@@ -43,35 +44,34 @@ def swapped_values(kernel: Kernel, context: PassContext) -> bool:
     """Replace such branches."""
     if not context.capabilities.predicts_branches:
         return False
-    remarks = (REMARK,) if context.options.why_comments else ()
     changed = False
     for root in kernel.roots():
         for block in walk_blocks(root):
             for branch in [s for s in block.statements if isinstance(s, If)]:
-                changed |= _replace(block, branch, remarks)
+                changed |= _replace(block, branch)
     return changed
 
 
-def _replace(block: Block, branch: If, remarks: tuple[Remark, ...]) -> bool:
+def _replace(block: Block, branch: If) -> bool:
     """Replace a branch that swaps two numbers which it compares, and nothing else; return whether it is one."""
     condition = branch.condition
-    if branch.otherwise is not None or not isinstance(condition, Operation) or condition.op not in COMPARISONS:
+    if branch.otherwise is not None or not isinstance(condition, Operation) or condition.op not in ORDERINGS:
         return False
     swapped = _swapped(branch.then)
     if not swapped or condition.type != u1 or not any(_compared(o) in swapped for o in condition.operands):
         return False
     builder = Builder(Block(), branch.location)
     builder.block.statements += [s for s in branch.then if not isinstance(s, (LocalLoad, LocalStore))]
-    old = {place: builder.add(LocalLoad(pointer, type=pointer.type)) for place, (pointer, _) in swapped.items()}
-    if _is_compared_now(block, branch, condition):
+    old = {place: builder.load(pointer) for place, (pointer, _) in swapped.items()}
+    if are_current([s for s in condition.operands if isinstance(s, LocalLoad)], block, branch):
         again = [old.get(_compared(operand), operand) for operand in condition.operands]
         condition = builder.op(condition.op, *again)
     chosen = {place: builder.op("select", condition, old[other], old[place]) for place, (_, other) in swapped.items()}
+    remarks: tuple[Remark, ...] = (REMARK,)
     for place, (pointer, _) in swapped.items():
         builder.add(LocalStore(pointer, chosen[place], remarks=remarks))
         remarks = ()
-    position = block.statements.index(branch)
-    block.statements[position : position + 1] = builder.block.statements
+    block.replace(branch, builder.block)
     return True
 
 
@@ -128,13 +128,3 @@ def _key(index: Statement) -> Hashable:
 def _compared(operand: Statement) -> Place:
     """Return where an operand of a comparison was loaded from; () if from nowhere."""
     return _place(operand.pointer) if isinstance(operand, LocalLoad) else ()
-
-
-def _is_compared_now(block: Block, branch: If, condition: Operation) -> bool:
-    """Return whether variables are at a branch what they were when they were compared."""
-    loads = [s for s in condition.operands if isinstance(s, LocalLoad)]
-    if not all(load in block.statements for load in loads):
-        return False
-    first = min(map(block.statements.index, loads))
-    between = Block(block.statements[first : block.statements.index(branch)])
-    return not any(isinstance(s, LocalStore) for s in walk(between))

@@ -25,7 +25,6 @@ def dead_code(kernel: Kernel, context: PassContext) -> bool:
     One backward walk is enough: the uses of a value follow it, so they are removed before the value is visited.
     """
     sweep = _Sweep(kernel)
-    sweep.explains = context.options.why_comments and not kernel.tasks
     for function in kernel.functions:
         sweep.block(function.body)
     if not kernel.tasks:
@@ -50,7 +49,6 @@ class _Sweep:
         self.changed = False
         self.drops_reads = False
         self.kernel = kernel
-        self.explains = False
         for task in kernel.tasks:
             if task.loop is not None:
                 self.used.update(operands(task.loop))
@@ -59,7 +57,7 @@ class _Sweep:
         self.changed = True
         if statement.BLOCKS:
             self.drops_reads = True
-            if self.explains and block is self.kernel.body:
+            if block is self.kernel.body and not self.kernel.tasks:
                 remark_dropped_task(self.kernel, statement, "dead_code")
         elif statement.EFFECT or any(operand.__class__ is LocalLoad for operand in operands(statement)):
             self.drops_reads = True

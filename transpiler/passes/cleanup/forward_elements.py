@@ -9,7 +9,7 @@ A statement between that may write the element prevents it. A store of the value
 
 from __future__ import annotations
 
-from ...ir.nodes import Statement, walk
+from ...ir.nodes import Statement
 from ...ir.statements import Alloca, AtomicOp, GlobalLoad, GlobalStore
 from ...ir.tasks import Kernel
 from ..analysis.memory_walk import MemoryWalk
@@ -32,18 +32,17 @@ ACCESSES = frozenset({GlobalLoad, GlobalStore})
 def _may_forward(kernel: Kernel) -> bool:
     """Return whether a statement loads through a pointer through which one before it has stored, or stores the same."""
     stored: dict[Statement, set[Statement]] = {}
-    for root in kernel.roots():
-        for statement in [s for s in walk(root) if s.__class__ in ACCESSES]:
-            values = stored.get(statement.pointer)  # type: ignore[attr-defined]
-            if isinstance(statement, GlobalStore):
-                if values is None:
-                    stored[statement.pointer] = {statement.value}
-                elif statement.value in values:
-                    return True
-                else:
-                    values.add(statement.value)
-            elif values is not None:
+    for statement in [s for s in kernel.statements() if s.__class__ in ACCESSES]:
+        values = stored.get(statement.pointer)  # type: ignore[attr-defined]
+        if isinstance(statement, GlobalStore):
+            if values is None:
+                stored[statement.pointer] = {statement.value}
+            elif statement.value in values:
                 return True
+            else:
+                values.add(statement.value)
+        elif values is not None:
+            return True
     return False
 
 

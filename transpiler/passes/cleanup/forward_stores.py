@@ -413,6 +413,6 @@ def _drop_overwritten(block: Block) -> bool:
             for inner in blocks(statement) if statement.BLOCKS else ():
                 changed |= _drop_overwritten(inner)
     if dropped:
-        block.statements = [statement for statement in block.statements if statement not in dropped]
+        block.drop(dropped)
         return True
     return changed

@@ -27,15 +27,14 @@ def operand_order(kernel: Kernel, context: PassContext) -> bool:
     """Put the number first in commutative operations on a number and a tensor, for types that have both orders."""
     first: set[tuple[str, Type]] = set()
     last: dict[tuple[str, Type], list[Operation]] = {}
-    for root in kernel.roots():
-        for statement in walk(root):
-            if isinstance(statement, Operation) and statement.op in COMMUTATIVE and isinstance(statement.type, Tensor):
-                is_scalar = [isinstance(operand.type, Scalar) for operand in statement.operands]
-                key = (statement.op, statement.type)
-                if is_scalar == [True, False]:
-                    first.add(key)
-                elif is_scalar == [False, True]:
-                    last.setdefault(key, []).append(statement)
+    for statement in kernel.statements():
+        if isinstance(statement, Operation) and statement.op in COMMUTATIVE and isinstance(statement.type, Tensor):
+            is_scalar = [isinstance(operand.type, Scalar) for operand in statement.operands]
+            key = (statement.op, statement.type)
+            if is_scalar == [True, False]:
+                first.add(key)
+            elif is_scalar == [False, True]:
+                last.setdefault(key, []).append(statement)
     alike = _of_several_types(kernel) if first and last else set()
     mixed = [o for key, operations in last.items() if key in first for o in operations if o not in alike]
     compound = {operation for root in kernel.roots() for operation in compound_operations(root)} if mixed else set()

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...ir.builder import Builder, flat_index, named_element
+from ...ir.constants import constant_range
 from ...ir.nodes import Block, Effect, Statement, operands
 from ...ir.ops import NEGATED
 from ...ir.remarks import attach_remarks, constant_condition, remark_dropped_task
@@ -59,7 +60,6 @@ class _Simplifier(Rewriter):
         super().__init__(RULES)
         self.fast_math = context.options.fast_math
         self.takes_roots = self.fast_math and not context.capabilities.is_reference  # not in the interpreter
-        self.explains = context.options.why_comments
         self.explained = False
         self.has_exits = False
         """Whether a statement so far is a break, continue or return."""
@@ -67,7 +67,7 @@ class _Simplifier(Rewriter):
         """Whether all changes so far use a value that is there in place of another."""
 
     def run(self, kernel: Kernel) -> bool:
-        top = list(kernel.body.statements) if self.explains else []
+        top = list(kernel.body.statements)
         changed = super().run(kernel)
         if self.explained:
             attach_remarks(kernel)
@@ -104,9 +104,8 @@ class _Simplifier(Rewriter):
 
     def explain(self, statement: Statement, value: object) -> None:
         """Record why a user's `if` or `while` is removed."""
-        if self.explains:
-            self.explained = True
-            self.out.append(constant_condition(statement.location, value, "simplify"))
+        self.explained = True
+        self.out.append(constant_condition(statement.location, value, "simplify"))
 
     def block(self, block: Block) -> None:
         """Rewrite a block; drop statements after control leaves it."""
@@ -193,10 +192,8 @@ def _range_for(rewriter: _Simplifier, loop: Statement) -> Statement | None:
 
 
 def _is_empty_range(loop: RangeFor, axis: int) -> bool:
-    begin, end, step = loop.starts[axis], loop.ends[axis], loop.steps[axis]
-    if not (isinstance(begin, Const) and isinstance(end, Const) and isinstance(step, Const)):
-        return False
-    return begin.value >= end.value if step.value > 0 else begin.value <= end.value
+    indices = constant_range(loop, axis)
+    return indices is not None and not indices
 
 
 def _exit(rewriter: Rewriter, statement: Statement) -> Statement | None:

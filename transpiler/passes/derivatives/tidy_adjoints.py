@@ -16,7 +16,7 @@ import math
 from collections import Counter
 from typing import NamedTuple
 
-from ...ir.nodes import Statement, operands, walk, walk_blocks
+from ...ir.nodes import Statement, operands, walk_blocks
 from ...ir.statements import Const, Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, Type, element_of, f32, f64
@@ -36,7 +36,7 @@ class _Factored(NamedTuple):
 
 def tidy_adjoints(kernel: Kernel, context: PassContext) -> bool:
     """Move signs and powers of two out of products in derivatives."""
-    values = [statement for root in kernel.roots() for statement in walk(root)]
+    values = list(kernel.statements())
     if not any(isinstance(value, Operation) and value.location.is_derivative for value in values):
         return False
     uses = Counter(operand for value in values for operand in operands(value))

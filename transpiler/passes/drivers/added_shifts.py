@@ -40,7 +40,7 @@ def added_shifts(kernel: Kernel, context: PassContext) -> bool:
     """Rename the right shifts by a constant that a loop adds to a variable, if they may be the same each time."""
     if not context.capabilities.miscompiles_integers:
         return False
-    loops = [s for root in kernel.roots() for s in walk(root) if isinstance(s, RangeFor | While)]
+    loops = [s for s in kernel.statements() if isinstance(s, RangeFor | While)]
     shifts = {shift for loop in loops for shift in _added_in(loop)}
     for shift in shifts:
         shift.op = EXTRACTED[shift.op]

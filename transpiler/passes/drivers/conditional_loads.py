@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ...ir.nodes import Block, Remark, Statement, blocks, walk
+from ...ir.nodes import Block, Remark, Statement, walk, walk_inside
 from ...ir.statements import GlobalLoad, GlobalStore, If, IfExp, LocalStore, MatrixPtr, Operation, RangeFor, repeats
 from ...ir.tasks import Kernel
 from ..analysis.queries import base_array, count_along, trip_count
@@ -46,7 +46,7 @@ def conditional_loads(kernel: Kernel, context: PassContext) -> bool:
         for loop in [s for s in walk(task.body) if isinstance(s, RangeFor) and _may_be_unrolled(s)]:
             if any(map(_stores_neighbours, loop.body)) and any(_conditional(loop.body)):
                 loop.unroll, loop.unroll_count = False, 1
-                loop.remarks = (*loop.remarks, REMARK) if context.options.why_comments else loop.remarks
+                loop.remarks = (*loop.remarks, REMARK)
                 changed = True
     return changed
 
@@ -75,6 +75,6 @@ def _conditional(block: Block) -> Iterator[Statement]:
     """Yield the loads of a block that a source has in a branch or a choice."""
     for statement in block:
         if isinstance(statement, (If, IfExp)):
-            yield from (s for inner in blocks(statement) for s in walk(inner) if isinstance(s, GlobalLoad))
+            yield from (s for s in walk_inside(statement) if isinstance(s, GlobalLoad))
         elif isinstance(statement, Operation) and statement.op == "select":
             yield from (s for s in statement.operands[1:] if isinstance(s, GlobalLoad))

@@ -8,13 +8,15 @@ hints and other bodies change nothing. Right are `!=`, a start or end that is no
 
 from __future__ import annotations
 
-from ...ir.nodes import Remark, walk
-from ...ir.statements import Const, RangeFor
+from ...ir.constants import constant_range
+from ...ir.nodes import Remark
+from ...ir.statements import RangeFor
 from ...ir.tasks import Kernel
+from ...ir.types import i32
 from ..context import PassContext
 
 REMARK = "`!=`: by `<` NVIDIA's driver 580 leaves out iterations of some such loops (exact_ends)"
-I32_MIN, I32_MAX = -(1 << 31), (1 << 31) - 1
+I32_MIN, I32_MAX = i32.limits
 
 
 def exact_ends(kernel: Kernel, context: PassContext) -> bool:
@@ -22,23 +24,19 @@ def exact_ends(kernel: Kernel, context: PassContext) -> bool:
     if not context.capabilities.miscompiles_integers:
         return False
     changed = False
-    for root in kernel.roots():
-        for statement in walk(root):
-            if isinstance(statement, RangeFor):
-                statement.exact_ends = tuple(_exact_end(statement, axis) for axis in range(len(statement.starts)))
-                if any(end is not None for end in statement.exact_ends):
-                    changed = True
-                    if context.options.why_comments:
-                        statement.remarks = (*statement.remarks, Remark(REMARK, "above", statement.location))
+    for statement in kernel.statements():
+        if isinstance(statement, RangeFor):
+            statement.exact_ends = tuple(_exact_end(statement, axis) for axis in range(len(statement.starts)))
+            if any(end is not None for end in statement.exact_ends):
+                changed = True
+                statement.remarks = (*statement.remarks, Remark(REMARK, "above", statement.location))
     return changed
 
 
 def _exact_end(loop: RangeFor, axis: int) -> int | None:
     """Return the index after the last one; None if a bound is not constant, or none is negative."""
-    bounds = (loop.starts[axis], loop.ends[axis], loop.steps[axis])
-    numbers = [int(bound.value) for bound in bounds if isinstance(bound, Const)]
-    if len(numbers) < len(bounds) or min(numbers[:2]) >= 0:
+    indices = constant_range(loop, axis)
+    if indices is None or min(indices.start, indices.stop) >= 0:
         return None
-    indices = range(*numbers)
     last = indices.start + len(indices) * indices.step
     return last if len(indices) and I32_MIN <= last <= I32_MAX else None

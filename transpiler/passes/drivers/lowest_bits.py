@@ -10,13 +10,13 @@ of 0 in some shaders with 64-bit numbers. It sees through `% 2`, shifts, and con
 
 from __future__ import annotations
 
-from ...ir.nodes import Statement, operands, walk
+from ...ir.nodes import Statement, operands
+from ...ir.ops import COMPARISONS
 from ...ir.statements import Operation, is_const
 from ...ir.tasks import Kernel
 from ...ir.types import element_of
 from ..context import PassContext
 
-COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 REMAINDERS = frozenset({"mod", "plain_mod"})
 WITH_LOWEST_BIT = REMAINDERS | {"bit_and", "raw_mod"}
 
@@ -25,7 +25,7 @@ def lowest_bits(kernel: Kernel, context: PassContext) -> bool:
     """Replace the lowest bits of integers that are numbers: indices, factors, terms, stored values."""
     if not context.capabilities.miscompiles_integers:
         return False
-    statements = [statement for root in kernel.roots() for statement in walk(root)]
+    statements = list(kernel.statements())
     operations = [s for s in statements if s.__class__ is Operation and s.op in WITH_LOWEST_BIT]
     found = {operation: number for operation in operations if (number := _number_of(operation)) is not None}
     if not found:

@@ -9,7 +9,6 @@ same, too. It finds the three operands through variables and loops, so all minim
 
 from __future__ import annotations
 
-from ...ir.nodes import walk
 from ...ir.statements import Operation
 from ...ir.tasks import Kernel
 from ...ir.types import element_of
@@ -22,7 +21,7 @@ def minima(kernel: Kernel, context: PassContext) -> bool:
     """Rename the minima and maxima of integers in a kernel that negates integers."""
     if not context.capabilities.miscompiles_integers:
         return False
-    operations = [s for root in kernel.roots() for s in walk(root) if isinstance(s, Operation) and _is_integer(s)]
+    operations = [s for s in kernel.statements() if isinstance(s, Operation) and _is_integer(s)]
     if not any(operation.op == "neg" for operation in operations):
         return False
     found = [s for s in operations if s.op in REPLACED]

@@ -19,7 +19,7 @@ Only a branch with a loop or many statements is worth the name of a function in 
 
 from __future__ import annotations
 
-from ...ir.nodes import Block, Statement, blocks, operands, walk
+from ...ir.nodes import Block, Statement, blocks, operands, walk_inside
 from ...ir.statements import Alloca, If, LocalLoad, Operation, RangeFor, StructFor, While, base_pointer, repeats
 from ...ir.tasks import Kernel
 from ...ir.types import u1
@@ -53,7 +53,7 @@ def _in_block(block: Block) -> bool:
             found.append(statement)
     for branch in found:
         condition = Operation("rejoined", [branch.condition], type=u1, location=branch.location)
-        block.statements.insert(block.statements.index(branch), condition)
+        block.insert_before(branch, [condition])
         branch.condition = condition
     return bool(found)
 
@@ -74,5 +74,5 @@ def _depends(condition: Statement, decided: set[Statement]) -> bool:
 
 def _is_long(branch: If) -> bool:
     """Return whether a branch has a loop or many statements."""
-    statements = [s for block in blocks(branch) for s in walk(block)]
+    statements = list(walk_inside(branch))
     return len(statements) >= FEWEST or any(map(repeats, statements))

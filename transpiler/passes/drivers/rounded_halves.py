@@ -11,7 +11,7 @@ in between; what is stored in memory is rounded. Roots, quotients and functions 
 from __future__ import annotations
 
 from ...ir.builder import Builder
-from ...ir.nodes import Statement, blocks, map_operands, operands, walk
+from ...ir.nodes import Statement, blocks, map_operands, operands
 from ...ir.statements import Cast, GlobalStore, Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, element_of, f16
@@ -26,7 +26,7 @@ def rounded_halves(kernel: Kernel, context: PassContext) -> bool:
     """Add a rounding after each such number, for its uses but stores."""
     if not context.capabilities.skips_roundings or f16 not in context.scalars(kernel):
         return False
-    statements = [s for root in kernel.roots() for s in walk(root)]
+    statements = list(kernel.statements())
     users = [s for s in statements if not isinstance(s, GlobalStore)]
     branches = [block for s in statements for block in blocks(s) if block.result is not None and _is_wide(block.result)]
     wide = {operand for user in users for operand in operands(user) if _is_wide(operand)}

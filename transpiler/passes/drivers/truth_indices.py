@@ -39,7 +39,7 @@ def truth_indices(kernel: Kernel, context: PassContext) -> bool:
     """Mark a kernel of C that has an address with the outcome of a comparison as a summand."""
     if not context.capabilities.miscompiles_truth_indices:
         return False
-    statements = [statement for root in kernel.roots() for statement in walk(root)]
+    statements = list(kernel.statements())
     candidates = [value for s in statements if (value := _summand(s)) is not None]
     kernel.avoids_vectors = bool(candidates) and any(map(_Truths(statements).is_truth, candidates))
     return kernel.avoids_vectors

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from ...ir.functions import Call, reachable
-from ...ir.nodes import Block, Effect, Remark, Statement, blocks, count_uses, walk
+from ...ir.nodes import Block, Effect, Remark, Statement, blocks, count_uses, walk, walk_inside
 from ...ir.snodes import is_sparse
 from ...ir.statements import (
     Array,
@@ -62,7 +62,7 @@ def gather_adjoints(kernel: Kernel, context: PassContext) -> bool:
     for statement in kernel.body.statements:
         if is_parallel_loop(statement):
             assert isinstance(statement, (RangeFor, StructFor))
-            result += _replaced(statement, primal, context.options.why_comments)
+            result += _replaced(statement, primal)
         else:
             result.append(statement)
     if result == kernel.body.statements:
@@ -72,14 +72,14 @@ def gather_adjoints(kernel: Kernel, context: PassContext) -> bool:
     return True
 
 
-def _replaced(loop: Loop, primal: dict[Array, Array], explains: bool) -> list[Statement]:
+def _replaced(loop: Loop, primal: dict[Array, Array]) -> list[Statement]:
     """Return the loops that gather what a loop adds to gradients, and the loop without these additions."""
     found = _gatherings(loop, primal)
     if not found.is_light:
         for first, second in with_stored_adjoint(loop):
             others = _gatherings(second, primal)
             if others.built and others.is_light:
-                first.body.statements[-1].remarks = (Remark(STORED),) if explains else ()
+                first.body.statements[-1].remarks = (Remark(STORED),)
                 return [first, *_without(second, others)]
     return _without(loop, found)
 
@@ -122,7 +122,7 @@ def _is_short(repeated: set[Statement]) -> bool:
     """Return whether loops and calls have few iterations together, so that they may run once for each addition."""
     if any(isinstance(s, Call) and any(map(repeats, reachable(s.function.body))) for s in repeated):
         return False
-    inside = {inner for loop in repeated for block in blocks(loop) for inner in walk(block)}
+    inside = {inner for loop in repeated for inner in walk_inside(loop)}
     return sum(_iterations(statement) for statement in repeated if statement not in inside) <= FEW
 
 
@@ -207,7 +207,7 @@ def _comes_before(load: Access, store: Access, loop: Loop) -> bool:
 
 
 def _drop(block: Block, dropped: set[Statement]) -> None:
-    block.statements = [statement for statement in block.statements if statement not in dropped]
+    block.drop(dropped)
     for statement in block.statements:
         for inner in blocks(statement):
             _drop(inner, dropped)

@@ -53,7 +53,6 @@ from ...ir.statements import (
     GlobalPtr,
     GlobalStore,
     If,
-    LocalLoad,
     LoopIndex,
     Operation,
     Rand,
@@ -74,6 +73,7 @@ from ..analysis.queries import (
     axes_in,
     base_array,
     count_along,
+    is_dense,
     is_field_in_order,
     is_given,
     is_index_of,
@@ -121,7 +121,7 @@ def axis_sums(kernel: Kernel, context: PassContext) -> bool:
         _leave_if_overlapping(kernel, task, len(groups) > 1)
         for own, axes, plan in zip(_one_for_each(kernel, task, list(groups)), groups, plans, strict=True):
             if axes and plan is not None:
-                _give_loop(kernel, own, plan, longest, options.why_comments)
+                _give_loop(kernel, own, plan, longest)
         changed = True
     return changed
 
@@ -177,7 +177,7 @@ def _added(task: Task) -> list[AtomicOp]:
 
 def _is_plain_memory(array: Array) -> bool:
     """Return whether an array is an ndarray, or a field in memory of its own."""
-    if array.is_shared or array.place is not None or array.node is not None or array.clamped:
+    if not is_dense(array):
         return False
     return isinstance(array.element, (Scalar, Tensor)) and element_of(array.element).bits >= 32
 
@@ -350,7 +350,7 @@ def _one_for_each(kernel: Kernel, task: Task, groups: Sequence[frozenset[int]]) 
     return tasks
 
 
-def _give_loop(kernel: Kernel, task: Task, plan: Plan, longest: int, explains: bool) -> None:
+def _give_loop(kernel: Kernel, task: Task, plan: Plan, longest: int) -> None:
     """Give a task a serial loop along an axis; three tasks if only the launch knows how many rows there are."""
     loop, axis = task.loop, plan.axis
     assert loop is not None
@@ -365,8 +365,8 @@ def _give_loop(kernel: Kernel, task: Task, plan: Plan, longest: int, explains: b
         short.launches = f"{before}for {plan.fewest_rows:,} rows and more of fewer than {SHORTEST}"
         short.launches += f", or of more than {longest:,}" if most else ""
         put_in_place(kernel, task, [few, short, task])
-        _Sums(kernel, few, Plan(axis, step=PIECE)).run(explains)
-    _Sums(kernel, task, plan).run(explains)
+        _Sums(kernel, few, Plan(axis, step=PIECE)).run()
+    _Sums(kernel, task, plan).run()
 
 
 # --- the serial loop --------------------------------------------------------------------------------------------------
@@ -380,7 +380,7 @@ class _Sums:
         self.kernel, self.task, self.loop, self.axis, self.plan = kernel, task, task.loop, plan.axis, plan
         self.variables: dict[AtomicOp, Alloca] = {}
 
-    def run(self, explains: bool) -> None:
+    def run(self) -> None:
         """Change the task."""
         loop, task = self.loop, self.task
         atomics = _added(task)
@@ -399,7 +399,7 @@ class _Sums:
                 index.loop, index.axis = row, 0
             elif is_gone and index.axis > self.axis:
                 index.axis -= 1
-        if explains and not is_gone:
+        if not is_gone:
             note = f"{self.plan.parts} threads add along a row, each to a sum of its own (axis_sums)"
             if not self.plan.parts:
                 note = f"{self.plan.step} iterations that add to one element are one (axis_sums)"
@@ -459,7 +459,7 @@ class _Sums:
     def _add_result(self, atomic: AtomicOp, variable: Alloca, is_certain: bool) -> None:
         """Add what the iterations have found to the element. is_certain: whether each of them has found something."""
         builder = Builder(self.task.body, atomic.location)
-        total = builder.add(LocalLoad(variable, type=variable.type))
+        total = builder.load(variable)
         op = JOINED.get(atomic.op, atomic.op)
         if is_certain:
             builder.atomic(op, builder.again(atomic.pointer), total)

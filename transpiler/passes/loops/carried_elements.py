@@ -56,7 +56,7 @@ def carried_elements(kernel: Kernel, context: PassContext) -> bool:
         for block in list(walk_blocks(task.body)):
             for loop in [s for s in block if isinstance(s, RangeFor)]:
                 for store in _only_stores(task, loop):
-                    changed |= _carry(block, loop, store, named, options.why_comments)
+                    changed |= _carry(block, loop, store, named)
     return changed
 
 
@@ -92,7 +92,7 @@ def _is_plain(array: Array) -> bool:
     return is_dense(array) and isinstance(array.element, (Scalar, Tensor)) and count_scalars(array.element) <= MOST
 
 
-def _carry(block: Block, loop: RangeFor, store: GlobalStore, named: set[str], explains: bool) -> bool:
+def _carry(block: Block, loop: RangeFor, store: GlobalStore, named: set[str]) -> bool:
     """Carry what a store stores, if the next iteration loads it. named: names of such variables of the task."""
     reader = Reader({loop, *walk(loop.body)}, {}, scales=True)
     place = loop.body.statements.index(store)
@@ -108,13 +108,11 @@ def _carry(block: Block, loop: RangeFor, store: GlobalStore, named: set[str], ex
     name = f"{base_array(loads[0].pointer).name}_before"  # type: ignore[union-attr]
     variable.hint = f"{name}_{loop.names[0]}" if name in named else name
     named.add(name)
-    position = block.statements.index(loop)
-    block.statements[position:position] = builder.block.statements
+    block.insert_before(loop, builder.block)
     builder = Builder(Block(), store.location)
-    carried = builder.add(LocalStore(variable, store.value))
-    carried.remarks = (REMARK,) if explains else ()
-    store.value = builder.add(LocalLoad(variable, type=variable.type))
-    loop.body.statements[place:place] = builder.block.statements
+    builder.add(LocalStore(variable, store.value, remarks=(REMARK,)))
+    store.value = builder.load(variable)
+    loop.body.insert_before(store, builder.block)
 
     def rule(rewriter: Rewriter, load: Statement) -> Statement | None:
         if load not in loads:

@@ -20,6 +20,7 @@ from ...ir.nodes import Block, Remark, Statement, blocks
 from ...ir.statements import Alloca, Const, LocalLoad, LocalStore, Operation, RangeFor, repeats
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, f32, f64
+from ..analysis.queries import trip_count
 from ..context import PassContext
 
 LEAST, MOST = 2.0**-60, 2.0**60
@@ -74,8 +75,7 @@ def _folded(loop: RangeFor, steps: dict[Alloca, Step]) -> list[Statement]:
 
 def _count(loop: RangeFor) -> int:
     """Return the trip count of a loop over one axis with constant bounds, 0 for others."""
-    numbers = [int(bound.value) for bound in (*loop.starts, *loop.ends, *loop.steps) if isinstance(bound, Const)]
-    return len(range(*numbers)) if len(loop.starts) == 1 and len(numbers) == 3 else 0
+    return (trip_count(loop) or 0) if len(loop.starts) == 1 else 0
 
 
 def _steps(loop: RangeFor) -> dict[Alloca, Step] | None:

@@ -42,7 +42,7 @@ def _in_block(block: Block) -> bool:
                     load.remarks = (Remark("the same in all iterations (hoist_loads)"),)
             result.extend(moved)
             gone = set(moved)
-            statement.body.statements = [inner for inner in statement.body.statements if inner not in gone]
+            statement.body.drop(gone)
             changed = True
         result.append(statement)
     block.statements = result

@@ -19,13 +19,13 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from ...ir.builder import Builder
+from ...ir.constants import constant_range
 from ...ir.functions import Call, reachable
 from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, operands, walk
 from ...ir.statements import (
     Alloca,
     Array,
     AtomicOp,
-    Const,
     GlobalLoad,
     GlobalPtr,
     GlobalStore,
@@ -42,7 +42,16 @@ from ...ir.statements import (
 from ...ir.tasks import Apart, Condition, Kernel, Reaches, Task
 from ...ir.types import Struct, Tensor, count_scalars
 from ..analysis.loops.exclusive import exclusive_pointers
-from ..analysis.queries import base_array, element_name, index_key, is_given, leaves_block, surely_exists, trip_count
+from ..analysis.queries import (
+    base_array,
+    element_name,
+    index_key,
+    is_dense,
+    is_given,
+    leaves_block,
+    surely_exists,
+    trip_count,
+)
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from ..tasks.parts.copies import put_in_place, say_when, split
@@ -66,7 +75,7 @@ def keep_elements(kernel: Kernel, context: PassContext) -> bool:
         if any(array.may_alias for array in arrays) and not context.capabilities.is_reference:
             _leave_if_overlapping(kernel, task, arrays)
         for array in arrays:
-            changed |= _Keeper(task, array, options.why_comments).block(task.body)
+            changed |= _Keeper(task, array).block(task.body)
     return changed
 
 
@@ -78,7 +87,7 @@ def _leave_if_overlapping(kernel: Kernel, task: Task, arrays: list[Array]) -> No
         arrays = [array for array in arrays if _is_changed_often(task.body, array)]
     conditions: list[Condition] = []
     for array in arrays:
-        keeper = _Keeper(task, array, False)
+        keeper = _Keeper(task, array)
         others = keeper.others_in(task.body)
         if not array.strided and not any(other.strided for other in others):
             conditions += [Apart(array, other) for other in others]
@@ -142,8 +151,7 @@ def _stored_in_loops(block: Block) -> tuple[set[Array], set[Array], set[Array]]:
 
 
 def _is_plain(array: Array) -> bool:
-    is_dense = array.place is None and not array.role and not array.clamped and not array.is_shared
-    return is_dense and not isinstance(array.element, Struct) and count_scalars(array.element) <= MAX_FILLED
+    return is_dense(array) and not isinstance(array.element, Struct) and count_scalars(array.element) <= MAX_FILLED
 
 
 class _Keeper:
@@ -152,8 +160,8 @@ class _Keeper:
     others: filled in place of a change. unsure: the axes of the loop at whose indices the array may have no element.
     """
 
-    def __init__(self, task: Task, array: Array, explains: bool) -> None:
-        self.task, self.array, self.explains = task, array, explains
+    def __init__(self, task: Task, array: Array) -> None:
+        self.task, self.array = task, array
         self.others: dict[Array, None] | None = None
         self.unsure: dict[tuple[int, ...], None] = {}
 
@@ -218,8 +226,7 @@ class _Keeper:
         loop, element = region[0], self.array.element
         if len(region) > 1 or not isinstance(loop, RangeFor) or not loop.unroll or len(loop.starts) > 1:
             return False
-        bounds = [value.value for value in (*loop.starts, *loop.ends, *loop.steps) if isinstance(value, Const)]
-        if not isinstance(element, Tensor) or element.shape != (bounds[1],) or bounds != [0, element.size, 1]:
+        if not isinstance(element, Tensor) or len(element.shape) > 1 or constant_range(loop) != range(element.size):
             return False
         if not all(isinstance(access, GlobalStore) for access in self.accesses(region)) or any(
             map(leaves_block, loop.body)
@@ -256,7 +263,7 @@ class _Keeper:
                 return True
         if surely_exists(pointer):
             return True
-        while isinstance(first, RangeFor) and _runs(first):
+        while isinstance(first, RangeFor) and trip_count(first):
             inner = [s for s in first.body.statements if self.accesses([s])]
             if any(leaves_block(s) or isinstance(s, Return) for s in walk(first.body)):
                 return False
@@ -294,10 +301,9 @@ class _Keeper:
         self.variable, self.last_store = variable, end
         if not _stores_whole(end):
             builder = Builder(Block(), self.accesses([end])[-1].location)
-            self.last_store = builder.add(GlobalStore(element, builder.add(LocalLoad(variable, type=variable.type))))
+            self.last_store = builder.add(GlobalStore(element, builder.load(variable)))
             tail = builder.block.statements
-        if self.explains:
-            self.last_store.remarks = (Remark("stored once: no other iteration writes it (keep_elements)"),)
+        self.last_store.remarks = (Remark("stored once: no other iteration writes it (keep_elements)"),)
         statements = block.statements
         block.statements = [*statements[first : last + 1], *tail, *statements[last + 1 :]]
         Rewriter({GlobalLoad: self.local_access, GlobalStore: self.local_access}).block(block)
@@ -334,15 +340,6 @@ def _arrays_of(statement: Statement) -> Iterator[Array]:
 def _stores_whole(statement: Statement) -> bool:
     """Return whether a statement stores a whole element."""
     return isinstance(statement, GlobalStore) and isinstance(statement.pointer, GlobalPtr)
-
-
-def _runs(loop: RangeFor) -> bool:
-    """Return whether a loop has an iteration."""
-    bounds = zip(loop.starts, loop.ends, loop.steps, strict=True)
-    return all(
-        isinstance(a, Const) and isinstance(b, Const) and isinstance(c, Const) and (b.value - a.value) * c.value > 0
-        for a, b, c in bounds
-    )
 
 
 class _Copies:

@@ -68,10 +68,9 @@ def _load_before(task: Task, loop: RangeFor | While) -> bool:
     def rule(rewriter: Rewriter, load: Statement) -> Statement | None:
         return value_of.get(load)
 
-    place = task.body.statements.index(loop)
     around = Block([loop])
     Rewriter({GlobalLoad: rule}).block(around)
-    task.body.statements[place : place + 1] = [*builder.block.statements, *around.statements]
+    task.body.replace(loop, [*builder.block, *around])
     return True
 
 

@@ -17,7 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Effect, Statement, has_effect, replace_uses, walk
+from ...ir.nodes import Block, Effect, Statement, has_effect, replace_uses
+from ...ir.ops import MIRRORED, ORDERINGS
 from ...ir.origins import literal, operation
 from ...ir.remarks import attach_remarks
 from ...ir.statements import ArgLoad, ArrayShape, Const, If, OmittedStatement, Operation, RangeFor
@@ -28,11 +29,10 @@ from ...lazy_dataclasses import dataclass
 from ..analysis.queries import becomes_task, conjuncts, is_index_of
 from ..context import PassContext
 
-LARGEST = 2**31 - 1
+LARGEST = i32.limits[1]
 SHORT = 256
 """Fewer iterations are a row that stays whole: one of 126 floats takes 1.15 times as long as one of 128 with masked
 stores, one of 248 floats .9 times as long as one of 250."""
-MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ def narrow_loops(kernel: Kernel, context: PassContext) -> bool:
 def _numbers_threads(kernel: Kernel) -> bool:
     """Return whether it matters which thread of a block runs an iteration."""
     kinds = (ThreadIndex, Barrier, Collective)
-    return any(isinstance(statement, kinds) for root in kernel.roots() for statement in walk(root))
+    return any(isinstance(statement, kinds) for statement in kernel.statements())
 
 
 def _has_plain_range(loop: RangeFor) -> bool:
@@ -87,13 +87,11 @@ def _narrow(block: Block, loop: RangeFor) -> bool:
         known[bound.comparison] = Const(True, type=u1, location=branch.location)
     if not known:
         return False
-    position = block.statements.index(loop)
-    block.statements[position:position] = builder.block.statements
+    block.insert_before(loop, builder.block)
     loop.over = None
     if known.keys() >= set(conjuncts(branch.condition)):
-        position = loop.body.statements.index(branch)
         omitted = OmittedStatement("is the range of the loop", "narrow_loops", location=branch.location)
-        loop.body.statements[position : position + 1] = [omitted, *branch.then.statements]
+        loop.body.replace(branch, [omitted, *branch.then])
     replace_uses(loop.body, known)
     loop.body.statements[:0] = known.values()
     return True
@@ -110,7 +108,7 @@ def _has_short_rows(loop: RangeFor) -> bool:
 def _bounds(condition: Statement, loop: RangeFor) -> Iterator[_Bound]:
     """Yield the comparisons that all have to hold for `condition`, as far as they bound an index."""
     for comparison in conjuncts(condition):
-        if not isinstance(comparison, Operation) or comparison.op not in MIRRORED:
+        if not isinstance(comparison, Operation) or comparison.op not in ORDERINGS:
             continue
         left, right = comparison.operands
         for op, index, value in ((comparison.op, left, right), (MIRRORED[comparison.op], right, left)):

@@ -23,6 +23,7 @@ from collections.abc import Hashable
 from dataclasses import field
 
 from ...ir.builder import Builder
+from ...ir.constants import constant_range
 from ...ir.nodes import Block, Effect, Remark, Statement, operands, replace_uses, walk, walk_blocks
 from ...ir.statements import (
     ArrayShape,
@@ -85,14 +86,14 @@ def peel_borders(kernel: Kernel, context: PassContext) -> bool:
         if task.loop is not None and _may_be_split(task, task.loop):
             borders = _Search(task, task.loop).run()
             if borders is not None:
-                _split(kernel, task, borders, context.options.why_comments)
+                _split(kernel, task, borders)
                 changed = True
     return changed
 
 
 def _may_be_split(task: Task, loop: RangeFor) -> bool:
     """Return whether the order of the iterations does not matter, and all tasks can compute their bounds."""
-    if task.reductions or task.private or task.block_sums or task.synchronizes or task.tile or loop.cells is not None:
+    if not task.is_plain or task.tile or loop.cells is not None:
         return False
     if loop.order or not is_const(loop.steps[-1], 1) or loop.ends[-1].type != i32:
         return False
@@ -299,9 +300,7 @@ class _Search(Reader):
 def _indices_of(index: Index) -> range | None:
     """Return the indices of a loop along an axis, None if its bounds are not constant."""
     loop, axis = index
-    bounds = (loop.starts[axis], loop.ends[axis], loop.steps[axis]) if isinstance(loop, RangeFor) else ()
-    numbers = [int(bound.value) for bound in bounds if isinstance(bound, Const)]
-    return range(*numbers) if len(numbers) == 3 else None
+    return constant_range(loop, axis) if isinstance(loop, RangeFor) else None
 
 
 def _condition_of(statement: Statement) -> Statement | None:
@@ -314,7 +313,7 @@ def _condition_of(statement: Statement) -> Statement | None:
 # --- two tasks --------------------------------------------------------------------------------------------------------
 
 
-def _split(kernel: Kernel, task: Task, borders: Borders, comments: bool) -> None:
+def _split(kernel: Kernel, task: Task, borders: Borders) -> None:
     """Replace a task by one of the iterations that need no bounds, and one of the others."""
     border = copy_of(task)
     put_in_place(kernel, task, [task, border])
@@ -323,11 +322,9 @@ def _split(kernel: Kernel, task: Task, borders: Borders, comments: bool) -> None
     _run_at_ends(border, *_add_bounds(border, borders))
     task.loop.starts[-1], task.loop.ends[-1], task.loop.over = first, end, None
     _leave_bounds(task.body, borders)
-    if comments:
-        name = names_of(task.loop)[-1]
-        note = f"{name} needs no bounds here; iterations at the ends of rows are another task (peel_borders)"
-        _remark(task, note)
-        _remark(border, "iterations at the ends of rows (peel_borders)")
+    name = names_of(task.loop)[-1]
+    _remark(task, f"{name} needs no bounds here; iterations at the ends of rows are another task (peel_borders)")
+    _remark(border, "iterations at the ends of rows (peel_borders)")
 
 
 def _remark(task: Task, note: str) -> None:

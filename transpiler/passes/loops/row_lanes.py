@@ -85,7 +85,7 @@ def row_lanes(kernel: Kernel, context: PassContext) -> bool:
     for task in kernel.tasks:
         plan = _plan_of(task)
         if plan is not None:
-            _join_rows(task, plan, context.options.why_comments)
+            _join_rows(task, plan)
             changed = True
     return changed
 
@@ -96,7 +96,7 @@ def row_lanes(kernel: Kernel, context: PassContext) -> bool:
 def _plan_of(task: Task) -> Plan | None:
     """Return how the rows of a task run together, None if each runs by itself."""
     loop = task.loop
-    if loop is None or task.lanes > 1 or task.reductions or task.block_sums or task.private or task.synchronizes:
+    if loop is None or task.lanes > 1 or not task.is_plain:
         return None
     axis = len(loop.starts) - 2
     if axis < 0 or loop.cells is not None or loop.order or task.tile or not _is_usual(loop, axis):
@@ -202,7 +202,7 @@ def _pays(task: Task, plan: Plan) -> bool:
 # --- the rows together ------------------------------------------------------------------------------------------------
 
 
-def _join_rows(task: Task, plan: Plan, comments: bool) -> None:
+def _join_rows(task: Task, plan: Plan) -> None:
     """Make the loop of a task take several rows as one."""
     loop, end = plan.loop, plan.loop.ends[plan.axis]
     before = Builder(task.prologue, loop.location)
@@ -218,9 +218,8 @@ def _join_rows(task: Task, plan: Plan, comments: bool) -> None:
     builder = Builder(task.body, loop.location)
     joined = _JoinedBody(plan).block(single)
     first = next(s for s in joined if isinstance(s, (RangeFor, LocalStore, GlobalStore)))
-    if comments:
-        when = "" if plan.is_certain else ", if there are many"
-        first.remarks = (Remark(f"four rows share what they load{when} (row_lanes)", "above"), *first.remarks)
+    when = "" if plan.is_certain else ", if there are many"
+    first.remarks = (Remark(f"four rows share what they load{when} (row_lanes)", "above"), *first.remarks)
     if plan.is_certain and isinstance(end, Const) and int(end.value) % ROWS == 0:
         task.body.statements += joined.statements
         return
@@ -237,7 +236,7 @@ def _join_rows(task: Task, plan: Plan, comments: bool) -> None:
 def _row(builder: Builder, plan: Plan, by: int) -> Statement:
     """Return the index of a row, and `by`."""
     own: Statement = builder.add(LoopIndex(plan.loop, plan.axis, type=i32))
-    return builder.op("add" if by > 0 else "sub", own, builder.const(abs(by))) if by else own
+    return builder.shifted(own, by)
 
 
 class _JoinedBody:

@@ -7,8 +7,9 @@ Compilers guess how often a loop runs; `kernel.tune` measures what a guess costs
 
 from __future__ import annotations
 
+from ...ir.constants import constant_range
 from ...ir.nodes import walk
-from ...ir.statements import Const, RangeFor, repeats
+from ...ir.statements import RangeFor, repeats
 from ...ir.tasks import Kernel
 from ..context import PassContext
 
@@ -29,6 +30,5 @@ def unroll_loops(kernel: Kernel, context: PassContext) -> bool:
 
 
 def _is_long(loop: RangeFor) -> bool:
-    bounds = (loop.starts[-1], loop.ends[-1], loop.steps[-1])
-    numbers = [int(bound.value) for bound in bounds if isinstance(bound, Const)]
-    return len(loop.starts) == 1 and (len(numbers) < len(bounds) or len(range(*numbers)) > FEW)
+    indices = constant_range(loop)
+    return len(loop.starts) == 1 and (indices is None or len(indices) > FEW)

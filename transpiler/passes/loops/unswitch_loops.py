@@ -26,10 +26,10 @@ def unswitch_loops(kernel: Kernel, context: PassContext) -> bool:
         return False
     changed = False
     for block in [block for task in kernel.tasks for block in reversed(list(walk_blocks(task.body)))]:
-        for position, statement in reversed(list(enumerate(block.statements))):
+        for statement in reversed(list(block)):
             if isinstance(statement, RangeFor) and repeats(statement):
                 exchanged = _exchanged(statement)
-                block.statements[position : position + 1] = exchanged
+                block.replace(statement, exchanged)
                 changed |= exchanged[-1] is not statement
     return changed
 

@@ -12,7 +12,7 @@ from functools import partial
 
 from ...errors import SourceLocation, UnsupportedError
 from ...ir.builder import Builder
-from ...ir.nodes import Statement, walk
+from ...ir.nodes import Statement
 from ...ir.statements import AtomicOp, Const, GlobalPtr, Operation, base_pointer
 from ...ir.tasks import Kernel
 from ...ir.types import SCALARS, Scalar, Tensor, Type, element_of, scalars_of
@@ -55,7 +55,7 @@ def _check_types(kernel: Kernel, context: PassContext) -> None:
     lacks_some = any(scalar.name not in types for scalar in context.scalars(kernel))
     has_atomics = context.may_have(kernel, (AtomicOp,))
     checked: set[tuple[str, Type | None]] = set()
-    for statement in (s for root in kernel.roots() for s in walk(root)) if lacks_some or has_atomics else ():
+    for statement in kernel.statements() if lacks_some or has_atomics else ():
         if lacks_some and statement.type is not None and (lacking := _lacking(statement.type, types)) is not None:
             raise _unsupported(lacking, statement.location, context)
         if statement.__class__ is AtomicOp and (key := (statement.op, statement.type)) not in checked:

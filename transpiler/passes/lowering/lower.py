@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from ...errors import TaichiSyntaxError
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Statement, blocks, walk
+from ...ir.nodes import Block, Statement, blocks, walk, walk_inside
 from ...ir.ops import ATOMIC_OPS, OPS
 from ...ir.statements import (
     Alloca,
@@ -30,8 +30,9 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Type, u1
-from ..analysis.queries import is_index_of, is_parallel_loop, uncast
+from ..analysis.queries import is_parallel_loop, uncast
 from ..context import PassContext
+from ..loops.parts.nests import nest_of
 from ..sparse.parts.dense_loops import as_range_for, rebind_indices
 from .parts.predicate_rest import predicate_rest
 
@@ -298,7 +299,7 @@ def _contains(outer: Statement, inner: Statement) -> bool:
 
 
 def _contains_return(statement: Statement) -> bool:
-    return any(isinstance(inner, Return) for block in blocks(statement) for inner in walk(block))
+    return any(isinstance(inner, Return) for inner in walk_inside(statement))
 
 
 def _first_return(statements: list[Statement]) -> Statement | None:
@@ -368,17 +369,8 @@ def _nest(loop: RangeFor) -> list[Statement]:
         builder.store(flag, builder.const(True, u1))
         builder.add(jump)
         block.statements = builder.block.statements
-    nest: list[RangeFor] = []
-    body = loop.body
-    for axis in reversed(range(len(loop.starts))):
-        bounds = ([loop.starts[axis]], [loop.ends[axis]], [loop.steps[axis]])
-        new = RangeFor(*bounds, [loop.names[axis]], body, loop.serialize, loop.block_dim, location=loop.location)
-        new.unroll, new.unroll_count = loop.unroll, loop.unroll_count
-        nest.insert(0, new)
-        body = Block([new])
-        builder = Builder(body, loop.location)
+    nest = nest_of(loop)
+    for outer in nest[:-1]:
+        builder = Builder(outer.body, loop.location)
         builder.add(If(builder.load(flag), Block([Break(location=loop.location)])))
-    for statement in walk(loop.body):
-        if is_index_of(statement, loop):
-            statement.loop, statement.axis = nest[statement.axis], 0
     return [flag, nest[0]]

@@ -14,7 +14,7 @@ from collections.abc import Hashable
 
 from ...ir.builder import Builder
 from ...ir.functions import Call, reachable
-from ...ir.nodes import Block, Effect, Statement, blocks, clone, map_operands, operands, walk
+from ...ir.nodes import Block, Effect, Statement, blocks, clone, map_operands, operands, walk_inside
 from ...ir.snodes import Node, is_sparse, pool_above, sparse_above
 from ...ir.sparse import Activate, CellIndex, CellNumber, Deactivate, node_name
 from ...ir.sparse_storage import number_type
@@ -34,7 +34,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ..context import PassContext
-from .parts.active_cells import less, scaled
+from .parts.active_cells import scaled
 
 Key = tuple[Hashable, ...]
 
@@ -64,7 +64,7 @@ class _Activation:
         self.known: dict[Key, Statement | None] = {}
         self.replaced: dict[Statement, Statement] = {}
         self.has_deactivated = False
-        self.stored = {pointer for root in kernel.roots() for s in walk(root) if (pointer := _stored(s)) is not None}
+        self.stored = {pointer for s in kernel.statements() if (pointer := _stored(s)) is not None}
 
     def block(self, block: Block, is_top: bool = False) -> bool:
         """Rewrite a block and those inside; activations are forgotten at its end."""
@@ -140,7 +140,8 @@ class _Activation:
             return None
         lower_bounds = pointer.array.offset or (0,) * len(pointer.indices)
         indices = [
-            less(builder, index, lower_bound) for index, lower_bound in zip(pointer.indices, lower_bounds, strict=True)
+            builder.shifted(index, -lower_bound)
+            for index, lower_bound in zip(pointer.indices, lower_bounds, strict=True)
         ]
         name = None if pool is None else self.name(pool)
         cell_indices = scaled(builder, leaf, lowest, indices)
@@ -217,7 +218,7 @@ def _share_cells(cells: Array, array: Array) -> bool:
 
 def _deactivates(statement: Statement) -> bool:
     """Return whether a statement, one inside it or a function it calls deactivates cells."""
-    result = [statement, *(inner for block in blocks(statement) for inner in walk(block))]
+    result = [statement, *walk_inside(statement)]
     if any(isinstance(inner, Deactivate) for inner in result):
         return True
     return any(isinstance(inner, Call) and _function_deactivates(inner) for inner in result)

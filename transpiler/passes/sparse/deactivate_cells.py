@@ -33,12 +33,11 @@ from ...ir.tasks import Kernel
 from ...ir.types import i32, u1, u32
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
-from .parts.active_cells import more
 
 
 def deactivate_cells(kernel: Kernel, context: PassContext) -> bool:
     """Add the statements and tasks that clear the cells that the kernel deactivates."""
-    if not any(isinstance(statement, Deactivate) for root in kernel.roots() for statement in walk(root)):
+    if not any(isinstance(statement, Deactivate) for statement in kernel.statements()):
         return False
 
     def rule(rewriter: Rewriter, statement: Statement) -> Statement | None:
@@ -96,7 +95,7 @@ def _clear(kernel: Kernel, builder: Builder, node: Node, indices: list[Statement
             array = leaf_array(kernel, child)
             lower_bounds = array.offset or (0,) * array.ndim
             user_indices = [
-                more(builder, index, lower_bound) for index, lower_bound in zip(indices, lower_bounds, strict=True)
+                builder.shifted(index, lower_bound) for index, lower_bound in zip(indices, lower_bounds, strict=True)
             ]
             pointer = builder.add(GlobalPtr(array, user_indices, type=array.element))
             builder.store(pointer, builder.zero(array.element))

@@ -17,7 +17,7 @@ from ...ir.types import i32
 from ..analysis.loops.stretches import interval_in
 from ..context import PassContext
 
-I32_MIN, I32_MAX = -(1 << 31), (1 << 31) - 1
+I32_MIN, I32_MAX = i32.limits
 
 
 def empty_loops(kernel: Kernel, context: PassContext) -> bool:

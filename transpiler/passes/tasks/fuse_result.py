@@ -258,8 +258,7 @@ def _take_starts(kernel: Kernel, tasks: list[Task], number: int, context: PassCo
         if not _is_neutral(store.value, atomic.op, context):
             value = builder.op(ATOMIC_OPS[atomic.op], builder.again(store.value), value)
         builder.add(GlobalStore(atomic.pointer, value))
-        place = loop.epilogue.statements.index(atomic)
-        loop.epilogue.statements[place : place + 1] = builder.block.statements
+        loop.epilogue.replace(atomic, builder.block)
         loop.ends_alone = True
 
 

@@ -12,7 +12,7 @@ from ...ir.functions import reachable
 from ...ir.nodes import Remark, Statement
 from ...ir.statements import Array, GlobalLoad, GlobalPtr, GlobalStore, base_pointer, repeats
 from ...ir.tasks import Kernel, Task
-from ...options import BYTES_PER_BLOCK, CompileOptions
+from ...options import BLOCK_DIM, BYTES_PER_BLOCK
 from ..context import PassContext
 
 AXES = 3
@@ -28,12 +28,10 @@ def blocks_in_order(kernel: Kernel, context: PassContext) -> bool:
     for task in found:
         assert task.loop is not None
         task.loop.grid_stride = False
-        if task.loop.block_dim is None and context.options.block_dim == CompileOptions().block_dim:
-            task.block_dim = min(BLOCK, context.capabilities.max_block_dim)
-        if context.options.why_comments:
-            store = next(s for s in reachable(task.body) if isinstance(s, GlobalStore))
-            remark = "no grid-stride loop: blocks read neighbouring planes together (blocks_in_order)"
-            store.remarks = (Remark(remark, "above"), *store.remarks)
+        context.choose_block_dim(task, BLOCK)
+        store = next(s for s in reachable(task.body) if isinstance(s, GlobalStore))
+        remark = "no grid-stride loop: blocks read neighbouring planes together (blocks_in_order)"
+        store.remarks = (Remark(remark, "above"), *store.remarks)
     return bool(found)
 
 
@@ -42,7 +40,7 @@ def _is_stencil(task: Task) -> bool:
     loop = task.loop
     if loop is None or len(loop.starts) < AXES or loop.grid_stride is not None or loop.cells is not None:
         return False
-    if task.reductions or task.block_sums or task.private or task.synchronizes or task.overlaps:
+    if not task.is_plain or task.overlaps:
         return False
     statements = list(reachable(task.body))
     if any(map(repeats, statements)):
@@ -59,5 +57,5 @@ def _is_stencil(task: Task) -> bool:
             if is_read and base.array.ndim >= AXES:
                 planes.setdefault(base.array, set()).add(tuple(base.indices[:-2]))
     is_stored = any(not is_read for is_read, _ in sizes)
-    is_light = sum(sizes.values()) * CompileOptions().block_dim <= BYTES_PER_BLOCK  # others have no grid stride
+    is_light = sum(sizes.values()) * BLOCK_DIM <= BYTES_PER_BLOCK  # others have no grid stride
     return is_stored and is_light and any(len(read) > 1 for read in planes.values())

@@ -22,7 +22,7 @@ from itertools import chain
 
 from ...errors import TaichiSyntaxError
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Effect, Statement, blocks, has_effect, operands, replace_uses, walk
+from ...ir.nodes import Block, Effect, Statement, blocks, has_effect, operands, replace_uses, walk, walk_inside
 from ...ir.statements import (
     Alloca,
     Break,
@@ -142,7 +142,7 @@ class _Split:
         if isinstance(statement, While) and statement.condition.result is not None:
             result.append(statement.condition.result)
         elif isinstance(statement, IfExp):
-            result += [inner for block in blocks(statement) for inner in walk(block)]
+            result += walk_inside(statement)
         return [value for value in result if not self.is_split_point(value)]
 
     def exits_of(self, loop: Statement) -> list[Statement]:
@@ -285,7 +285,7 @@ class _BlockSplitter:
         self.block.statements.append(statement)
 
     def contains_split_point(self, statement: Statement) -> bool:
-        return any(self.split.is_split_point(inner) for block in blocks(statement) for inner in walk(block))
+        return any(self.split.is_split_point(inner) for inner in walk_inside(statement))
 
     def add_control(self, statement: Statement) -> None:
         """Append control flow around barriers, with its blocks split."""

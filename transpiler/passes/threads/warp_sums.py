@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from ...ir.builder import Builder
+from ...ir.builder import AXES, Builder
 from ...ir.functions import calls, reachable
 from ...ir.nodes import Block, Effect, Remark, blocks, walk
 from ...ir.statements import RECORDS, Array, AtomicOp, GlobalPtr, If, IfExp, Return
@@ -41,7 +41,6 @@ Group = tuple[Block, list[AtomicOp]]
 """Operations that one branch performs, and their block."""
 WARP = 32
 """Threads of a warp; blocks have full ones."""
-LETTERS = "xyzw"
 NOTE = "one thread adds what all of its warp have (warp_sums)"
 
 
@@ -58,7 +57,7 @@ def warp_sums(kernel: Kernel, context: PassContext) -> bool:
             say_when(task, other, conditions)
             put_in_place(kernel, task, [task, other])
         for block, group in groups:
-            _replace(block, group, context.options.why_comments)
+            _replace(block, group)
         changed |= bool(groups)
     return changed
 
@@ -158,11 +157,11 @@ def _groups(block: Block, suitable: set[AtomicOp]) -> Iterator[Group]:
         yield block, group
 
 
-def _replace(block: Block, group: list[AtomicOp], explains: bool) -> None:
+def _replace(block: Block, group: list[AtomicOp]) -> None:
     """Join the operands of some operations, which one thread performs behind the last one."""
     joined = Builder(Block())
     branch = If(Collective("elect", [], type=u1, location=group[-1].location), location=group[-1].location)
-    branch.remarks = (Remark(NOTE, "above", branch.location),) if explains else ()
+    branch.remarks = (Remark(NOTE, "above", branch.location),)
     performed = Builder(branch.then)
     for statement in block:
         if statement not in group:
@@ -188,7 +187,7 @@ def _add(joined: Builder, performed: Builder, atomic: AtomicOp) -> None:
         performed.add(atomic)
         return
     for place in product(*map(range, kind.shape)):
-        letter = LETTERS[place[0]] if kind.size <= len(LETTERS) == len(place) + 3 else "_".join(map(str, place))
+        letter = AXES[place[0]] if len(place) == 1 and kind.size <= len(AXES) else "_".join(map(str, place))
         own = joined.element(atomic.value, [joined.const(number) for number in place])
         sum = joined.add(Collective(collective, [own], type=kind.element, hint=f"{name}{letter}_{suffix}"))
         pointer = performed.element_ptr(atomic.pointer, [performed.const(number) for number in place])

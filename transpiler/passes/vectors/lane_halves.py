@@ -64,7 +64,7 @@ def lane_halves(kernel: Kernel, context: PassContext) -> bool:
         for loop, statements in _loops(task):
             for cast in _conversions(task, loop, statements, uses, context):
                 cast.in_lanes = changed = True
-    everything = [s for root in kernel.roots() for s in walk(root)]
+    everything = list(kernel.statements())
     has_others = any(_is_conversion(s) and not s.in_lanes for s in everything if isinstance(s, Cast))
     kernel.only_converts_halves = has_others and all(map(_only_converts, everything))
     return changed or kernel.only_converts_halves
@@ -105,7 +105,7 @@ def _conversions(
     if not is_const(loop.steps[-1], 1) or (trip_count(loop) or FEWEST) < FEWEST:
         return []
     varying = {s for s in statements if any(_is_last_index(value, loop) for value in computed_from(s))}
-    are_lanes = task.as_lanes or task.lane_loops
+    are_lanes = task.is_in_lanes
     if not are_lanes and not all(_is_of_lanes(s, statements, loop, varying, context) for s in statements):
         return []
     loads = [s for s in statements if isinstance(s, Cast) and s.type == f32 and (are_lanes or s.value in varying)]

@@ -29,7 +29,7 @@ before, .054 ms after.
 from __future__ import annotations
 
 from ...ir.functions import Call
-from ...ir.nodes import Block, Effect, Statement, blocks, count_uses, operands, walk
+from ...ir.nodes import Block, Effect, Statement, blocks, count_uses, operands, walk, walk_inside
 from ...ir.statements import Alloca, GlobalLoad, GlobalStore, If, IfExp, LocalStore, Operation, RangeFor, repeats
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Struct, i32
@@ -117,7 +117,7 @@ class _Same:
                 continue
             if part in self.varying or not self._is_settled(part):
                 return False
-            inside = [s for body in blocks(part) for s in walk(body)]
+            inside = list(walk_inside(part))
             found.add(part)
             pending += [*operands(part), *inside]
         self.taken |= found

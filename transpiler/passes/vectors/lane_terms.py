@@ -24,8 +24,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...ir.builder import Builder
-from ...ir.nodes import Block, Effect, Remark, Statement, blocks, operands, walk, walk_blocks
+from ...ir.builder import AXES, Builder
+from ...ir.nodes import Block, Effect, Remark, Statement, operands, walk, walk_blocks, walk_inside
 from ...ir.statements import (
     Alloca,
     Break,
@@ -47,10 +47,11 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, Type, element_of, u1
 from ..analysis.loops.vector_loops import FOR_VECTORS, innermost_loops
-from ..analysis.queries import computed_from, element_name, trip_count
-from ..analysis.speculation import continues, divided, may_be_early
+from ..analysis.queries import computed_from, element_name, is_dense, trip_count
+from ..analysis.speculation import divided, guarded, may_be_early
 from ..context import PassContext
 from .parts.loop_ends import name_end
+from .parts.moved_terms import move_before
 from .parts.search_runs import ending_of, search_in_runs
 
 FEWEST = 16
@@ -70,18 +71,18 @@ def lane_terms(kernel: Kernel, context: PassContext) -> bool:
         return False
     changed = False
     for task in kernel.tasks:
-        if task.loop is None or task.as_lanes or task.lane_loops or task.short_vectors:
+        if task.loop is None or task.is_in_lanes or task.short_vectors:
             continue
         loops = [loop for loop in innermost_loops(task) if _may_be_lanes(loop, context.options.fast_math)]
         for around in list(walk_blocks(task.body)) if loops else []:
             for loop in [s for s in around if s in loops]:
                 assert isinstance(loop, RangeFor)
                 ending = ending_of(loop)
-                if _in_loop(loop, context.options.why_comments) or ending is not None:
+                if _in_loop(loop) or ending is not None:
                     changed = True
                     name_end(around, loop)
                 if ending is not None:
-                    search_in_runs(around, loop, ending, context.options.why_comments)
+                    search_in_runs(around, loop, ending)
     return changed
 
 
@@ -166,7 +167,7 @@ def _is_along(load: GlobalLoad, loop: RangeFor, own: set[Statement]) -> bool:
     if not isinstance(base, GlobalPtr) or not _is_small(base.array.element):
         return False
     array = base.array
-    if array.node is not None or array.place is not None or array.strided or array.clamped:
+    if not is_dense(array) or array.strided:
         return False
     if not base.indices:
         return True
@@ -195,49 +196,39 @@ def _is_next(index: Statement, loop: RangeFor, own: set[Statement]) -> bool:
     return _is_next(left, loop, own)
 
 
-def _in_loop(loop: RangeFor, has_remarks: bool) -> bool:
+def _in_loop(loop: RangeFor) -> bool:
     """Leave only sums in the branches of a loop, the inner ones first; return whether that changes it."""
-    remark = (REMARK,) if has_remarks else ()
     changed = False
     for block in reversed(list(walk_blocks(loop.body))):
         for statement in reversed(list(block)):
             if isinstance(statement, IfExp):
-                changed |= _load_early(block, statement, remark)
+                changed |= _load_early(block, statement)
             elif isinstance(statement, If):
-                changed |= _select_term(block, statement) or _compute_early(block, statement, remark)
+                changed |= _select_term(block, statement) or _compute_early(block, statement)
     return changed
 
 
-def _load_early(block: Block, choice: IfExp, remark: tuple[Remark, ...]) -> bool:
+def _load_early(block: Block, choice: IfExp) -> bool:
     """Move what the operands of `and`, `or` and conditional expressions load, and what is computed from it."""
-    position = block.statements.index(choice)
     changed = False
     for own in (choice.then, choice.otherwise):
         moved, rest = divided([s for s in own if s is not own.result])
         if any(isinstance(s, GlobalLoad) for s in moved):
             last = [own.result] if own.result is not None and own.result not in moved else []
             own.statements = [*rest, *(s for s in last if s in own.statements)]
-            block.statements[position:position] = moved
-            position += len(moved)
-            _name(moved, [*rest, *last], "compared", remark)
+            block.insert_before(choice, moved)
+            _name(moved, [*rest, *last], "compared")
             changed = True
     return changed
 
 
-def _compute_early(block: Block, branch: If, remark: tuple[Remark, ...]) -> bool:
+def _compute_early(block: Block, branch: If) -> bool:
     """Move what a branch adds before it."""
-    position = block.statements.index(branch)
-    before, behind = block.statements[:position], block.statements[position + 1 :]
-    inside = behind if continues(branch) else branch.then.statements
-    moved, rest = divided(inside)
+    moved, rest = divided(guarded(block, branch))
     if branch.otherwise is not None or not any(isinstance(s, (Operation, GlobalLoad)) for s in moved):
         return False
-    _name(moved, rest, "term", remark)
-    if continues(branch):
-        block.statements = [*before, *moved, branch, *rest]
-    else:
-        block.statements = [*before, *moved, branch, *behind]
-        branch.then.statements = rest
+    _name(moved, rest, "term")
+    move_before(block, branch, moved)
     return True
 
 
@@ -255,11 +246,10 @@ def _select_term(block: Block, branch: If) -> bool:
         is_less = isinstance(store.value, Operation) and store.value.op == "sub"
         terms.append(builder.op("neg", term) if is_less else term)
     store = parts[0][0]
-    total = builder.add(LocalLoad(store.pointer, type=store.pointer.type))
+    total = builder.load(store.pointer)
     term = builder.op("select", branch.condition, *terms)
     builder.add(LocalStore(store.pointer, builder.op("add", total, term)))
-    position = block.statements.index(branch)
-    block.statements[position : position + 1] = builder.block.statements
+    block.replace(branch, builder.block)
     return True
 
 
@@ -278,10 +268,10 @@ def _added(block: Block | None) -> tuple[LocalStore, Statement] | None:
     return (store, terms[0]) if len(loads) == len(terms) == 1 and store.value in values else None
 
 
-def _name(moved: list[Statement], rest: list[Statement], name: str, remark: tuple[Remark, ...]) -> None:
+def _name(moved: list[Statement], rest: list[Statement], name: str) -> None:
     """Give names to the numbers that a branch uses, so that they are statements before it."""
     early = set(moved)
-    users = [s for statement in rest for s in (statement, *(s for own in blocks(statement) for s in walk(own)))]
+    users = [s for statement in rest for s in (statement, *walk_inside(statement))]
     used = [o for user in users for o in operands(user) if o in early]
     terms = [o for o in used if o.type != u1 and isinstance(o, (Operation, GlobalLoad))]
     compared = [number for o in used if o.type == u1 for number in _compared(o, early)]
@@ -291,7 +281,7 @@ def _name(moved: list[Statement], rest: list[Statement], name: str, remark: tupl
         else:
             value.name = value.name or (name if value in terms else "compared")
     for value in [*terms, *compared][:1]:
-        value.remarks = remark
+        value.remarks = (REMARK,)
 
 
 def _name_of(load: GlobalLoad) -> str:
@@ -300,7 +290,7 @@ def _name_of(load: GlobalLoad) -> str:
     assert isinstance(base, GlobalPtr)
     indices = load.pointer.indices if isinstance(load.pointer, MatrixPtr) else []
     numbers = [int(index.value) for index in indices if isinstance(index, Const)]
-    letters = ["xyzw"[number] for number in numbers] if len(numbers) == 1 else [str(number) for number in numbers]
+    letters = [AXES[number] for number in numbers] if len(numbers) == 1 else [str(number) for number in numbers]
     return "_".join([element_name(base), *letters])
 
 

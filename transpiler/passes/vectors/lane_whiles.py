@@ -86,7 +86,7 @@ def lane_whiles(kernel: Kernel, context: PassContext) -> bool:
 
 
 def _qualifies(task: Task, loop: RangeFor) -> bool:
-    if not is_plain_loop(task, loop) or task.as_lanes or task.lane_loops or loop.starts[-1].type != i32:
+    if not is_plain_loop(task, loop) or task.is_in_lanes or loop.starts[-1].type != i32:
         return False
     whiles = [s for s in task.body if isinstance(s, While)]
     inside = {s for each in whiles for block in (each.condition, each.body) for s in walk(block)}

@@ -31,18 +31,17 @@ def member_loads(kernel: Kernel, context: PassContext) -> bool:
     changed = False
     for task in kernel.tasks:
         if task.loop is not None and not any(map(blocks, task.body)):
-            changed |= _reorder(task.body.statements, context.options.why_comments)
+            changed |= _reorder(task.body.statements)
     return changed
 
 
-def _reorder(statements: list[Statement], comments: bool) -> bool:
+def _reorder(statements: list[Statement]) -> bool:
     """Move the loads in a list of statements; return whether there are any."""
     before = _moved(statements)
     positions = {statement: position for position, statement in enumerate(statements)}
     later: dict[Statement, list[Statement]] = {}
     for load, store in before.items():
-        if comments:
-            load.remarks = (REMARK, *load.remarks)
+        load.remarks = (REMARK, *load.remarks)
         pointers = [pointer for pointer in _path(load.pointer) if positions[pointer] > positions[store]]
         later.setdefault(store, []).extend([*reversed(pointers), load])
     moved = {statement for group in later.values() for statement in group}

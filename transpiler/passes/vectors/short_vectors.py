@@ -38,7 +38,7 @@ def short_vectors(kernel: Kernel, context: PassContext) -> bool:
 
 
 def _has_gathered_sums(task: Task) -> bool:
-    if task.loop is None or task.as_lanes or task.lane_loops or task.is_split or task.private:
+    if task.loop is None or task.is_in_lanes or task.is_split or task.private:
         return False
     innermost = innermost_loops(task)
     return bool(innermost) and all(map(_gathers, innermost))

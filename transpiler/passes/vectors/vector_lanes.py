@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from ...ir.functions import Call
 from ...ir.nodes import Statement, blocks, operands, walk
-from ...ir.statements import Const, GlobalPtr, If, LocalStore, Operation, RangeFor, base_pointer, repeats
+from ...ir.statements import GlobalPtr, If, LocalStore, Operation, RangeFor, base_pointer
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar
 from ..analysis.loops.vector_loops import (
@@ -47,11 +47,13 @@ from ..analysis.loops.vector_loops import (
     accesses_in_loops,
     has_carried_stores,
     in_serial_loops,
+    innermost_loops,
     is_along,
     is_before_loops,
     may_have_lanes,
     varying_values,
 )
+from ..analysis.queries import trip_count
 from ..context import PassContext
 
 
@@ -68,7 +70,7 @@ def _has_lanes(task: Task, context: PassContext) -> bool:
     loop = task.loop
     if loop is None or not context.fact(may_have_lanes, task, loop):
         return False
-    if any(not _is_known(s) for s in walk(task.body) if isinstance(s, RangeFor)):
+    if any(len(s.starts) > 1 or not trip_count(s) for s in walk(task.body) if isinstance(s, RangeFor)):
         return False
     accesses = accesses_in_loops(task)
     if not accesses and not all(s.op in FOR_VECTORS for s in in_serial_loops(task) if isinstance(s, Operation)):
@@ -87,9 +89,7 @@ def _has_lanes(task: Task, context: PassContext) -> bool:
 
 def _are_in_innermost_loops(branches: list[If], task: Task) -> bool:
     """Return whether branches are in loops without others inside: a compiler makes selections of them only there."""
-    loops = [s for s in walk(task.body) if isinstance(s, RangeFor) and repeats(s)]
-    innermost = [loop for loop in loops if not any(repeats(s) for s in walk(loop.body) if s.BLOCKS)]
-    inside = {s for loop in innermost for s in walk(loop.body)}
+    inside = {s for loop in innermost_loops(task) for s in walk(loop.body)}
     return inside.issuperset(branches)
 
 
@@ -103,9 +103,3 @@ def _chosen(branch: If) -> list[Statement]:
 def _is_wide(value: Statement) -> bool:
     """Return whether a value has 8 bytes: gcc 12 selects no numbers of 4 bytes by comparing such ones."""
     return isinstance(value.type, Scalar) and value.type.size_bytes == 8
-
-
-def _is_known(loop: RangeFor) -> bool:
-    """Return whether a loop has a known number of iterations, and any at all."""
-    bounds = [bound.value for bound in (*loop.starts, *loop.ends, *loop.steps) if isinstance(bound, Const)]
-    return len(bounds) == 3 == 3 * len(loop.starts) and len(range(*map(int, bounds))) > 0

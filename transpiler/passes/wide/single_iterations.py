@@ -64,7 +64,7 @@ def _move(kernel: Kernel, task: Task, single: SingleIteration) -> bool:
         known[value] = loads[-1 if same is None else same]
     replace_uses(function.body, known)
     for block in walk_blocks(function.body):
-        block.statements = [statement for statement in block.statements if statement not in known]
+        block.drop(known)
     function.body.statements[:0] = loads
     single.block.statements = [*indices, Call(function, arguments, location=task.location)]
     kernel.functions.append(function)

@@ -33,7 +33,19 @@ from copy import copy
 from functools import partial
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, operands, replace_uses, walk, walk_blocks
+from ...ir.nodes import (
+    Block,
+    Effect,
+    Remark,
+    Statement,
+    blocks,
+    clone,
+    operands,
+    replace_uses,
+    walk,
+    walk_blocks,
+    walk_inside,
+)
 from ...ir.statements import (
     Alloca,
     ArgLoad,
@@ -52,7 +64,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, SingleIteration, Task
 from ...ir.types import Tensor, Type, i32, parts_of, u1, u32
-from ...options import MAX_ITERATIONS, CompileOptions
+from ...options import MAX_ITERATIONS
 from ..analysis.queries import is_index_of
 from ..cleanup.common_subexpressions import common_subexpressions
 from ..cleanup.dead_code import dead_code
@@ -84,7 +96,7 @@ def wide_accesses(kernel: Kernel, context: PassContext) -> bool:
     for task in kernel.tasks:
         plan = _plan_of(task, stored) or _plan_of_window(kernel, task, stored, context)
         if plan is not None:
-            _widen(kernel, task, plan, context.options.why_comments)
+            _widen(kernel, task, plan)
             if task.loop is not None and not any(isinstance(s, GlobalLoad) for s in walk(task.body)):
                 _start_in_order(task, task.loop, context)
             changed = True
@@ -140,7 +152,7 @@ def _vectors_in_memory(kernel: Kernel) -> set[Type]:
     return {part for type in dict.fromkeys(stored) for part in parts_of(type) if isinstance(part, Tensor)}
 
 
-def _widen(kernel: Kernel, task: Task, plan: Plan, comments: bool) -> None:
+def _widen(kernel: Kernel, task: Task, plan: Plan) -> None:
     """Make the loop of a task take several iterations as one."""
     loop, lanes = plan.loop, plan.lanes
     step = Const(lanes, type=i32, location=loop.location)
@@ -168,15 +180,14 @@ def _widen(kernel: Kernel, task: Task, plan: Plan, comments: bool) -> None:
         with builder.into(rest):
             if aligned is not None and len(loop.starts) > 1:
                 either = None if condition is aligned else aligned
-                task.single = _add_rest_of_rows(builder, plan, single, either, comments)
+                task.single = _add_rest_of_rows(builder, plan, single, either)
             else:
-                task.single = _add_rest(builder, plan, single, comments)
-    if comments:
-        where = ", all columns in the row" if plan.is_inside else ""
-        text = f"{COUNTS[lanes]} iterations at a time, by accesses of {_bytes(plan)} bytes{where} (wide_accesses)"
-        if bits is not None:
-            text = f"{COUNTS[lanes]} cells at a time, of which inactive ones keep their numbers (wide_accesses)"
-        first.remarks = (Remark(text, "above"), *first.remarks)
+                task.single = _add_rest(builder, plan, single)
+    where = ", all columns in the row" if plan.is_inside else ""
+    text = f"{COUNTS[lanes]} iterations at a time, by accesses of {_bytes(plan)} bytes{where} (wide_accesses)"
+    if bits is not None:
+        text = f"{COUNTS[lanes]} cells at a time, of which inactive ones keep their numbers (wide_accesses)"
+    first.remarks = (Remark(text, "above"), *first.remarks)
 
 
 def _bytes(plan: Plan) -> str:
@@ -208,7 +219,7 @@ def _uniform(body: Block, plan: Plan) -> list[Statement]:
 
 
 def _inside(statement: Statement) -> list[Statement]:
-    return [statement, *(inner for block in blocks(statement) for inner in walk(block))]
+    return [statement, *walk_inside(statement)]
 
 
 def _uses(statement: Statement) -> set[Statement]:
@@ -222,11 +233,9 @@ def _start_in_order(task: Task, loop: RangeFor, context: PassContext) -> None:
     """Give a thread one iteration of a loop, unless its author decides on that."""
     if loop.grid_stride is None:
         loop.grid_stride = False
-        if loop.block_dim is None and context.options.block_dim == CompileOptions().block_dim:
-            task.block_dim = min(BLOCK, context.capabilities.max_block_dim)
-        if context.options.why_comments:
-            store = next(s for s in walk(task.body) if isinstance(s, GlobalStore))
-            store.remarks = (*store.remarks, Remark("no grid-stride loop: blocks store in order", "above"))
+        context.choose_block_dim(task, BLOCK)
+        store = next(s for s in walk(task.body) if isinstance(s, GlobalStore))
+        store.remarks = (*store.remarks, Remark("no grid-stride loop: blocks store in order", "above"))
 
 
 # --- the condition ----------------------------------------------------------------------------------------------------
@@ -304,7 +313,7 @@ def _for_all(builder: Builder, test: Operation, plan: Plan) -> Statement:
 # --- the rest ----------------------------------------------------------------------------------------------------
 
 
-def _add_rest(builder: Builder, plan: Plan, scalar: Block, comments: bool) -> SingleIteration:
+def _add_rest(builder: Builder, plan: Plan, scalar: Block) -> SingleIteration:
     """Add a loop that runs the iterations of one wide iteration one by one; return where it runs one."""
     first, end = last_index(builder, plan), plan.loop.ends[-1]
     lanes = builder.const(plan.lanes)
@@ -318,7 +327,7 @@ def _add_rest(builder: Builder, plan: Plan, scalar: Block, comments: bool) -> Si
             bound = builder.op("min", bound, builder.again(end))
     bound.hint = "end"
     one = RangeFor([first], [bound], [builder.const(1)], [_name_of_one(plan, scalar)], location=plan.loop.location)
-    if may_overflow and comments:
+    if may_overflow:
         one.remarks = (Remark(f"one by one; {_last_name(plan)} + {plan.lanes} might overflow", "above"),)
     one.unroll_count = _unroll_count(plan)
     builder.add(one)
@@ -328,9 +337,7 @@ def _add_rest(builder: Builder, plan: Plan, scalar: Block, comments: bool) -> Si
     return SingleIteration(one.body, index)
 
 
-def _add_rest_of_rows(
-    builder: Builder, plan: Plan, scalar: Block, aligned: Statement | None, comments: bool
-) -> SingleIteration:
+def _add_rest_of_rows(builder: Builder, plan: Plan, scalar: Block, aligned: Statement | None) -> SingleIteration:
     """Add a loop over the iterations of one wide iteration; return where it runs one. If rows are not aligned,
     neighbouring threads take neighbours: seven points of 703^3 floats took an H200 1.97 ms with four neighbours a
     thread, 1.34 ms with neighbouring threads (on Vulkan 2.13 and 1.19). aligned: None if they are not.
@@ -340,10 +347,9 @@ def _add_rest_of_rows(
     length = builder.op("add", builder.op("plain_div", builder.op("sub", builder.again(end), one), lanes), one)
     length.hint = PARTS[plan.lanes]
     loop = RangeFor([builder.const(0)], [lanes], [one], ["part"], location=plan.loop.location)
-    if comments:
-        known = "since" if aligned is None else "if"
-        remark = f"one by one; {known} rows are not aligned, neighbouring threads take neighbours"
-        loop.remarks = (Remark(remark, "above"),)
+    known = "since" if aligned is None else "if"
+    remark = f"one by one; {known} rows are not aligned, neighbouring threads take neighbours"
+    loop.remarks = (Remark(remark, "above"),)
     loop.unroll_count = _unroll_count(plan)
     builder.add(loop)
     with builder.into(loop.body):
@@ -373,7 +379,7 @@ def _add_one(body: Block, plan: Plan, scalar: Block, index: Statement) -> None:
     else:
         own = {mapping[value]: sum for value, sum in _sums(builder, plan, index).items()}
     for block in walk_blocks(copied):
-        block.statements = [statement for statement in block.statements if statement not in own]
+        block.drop(own)
         for statement in block:
             statement.remarks = ()  # the wide iteration has them
     replace_uses(copied, own)
@@ -385,7 +391,7 @@ def _sums(builder: Builder, plan: Plan, index: Statement) -> dict[Statement, Sta
     sums = {0: index}
     for shift in plan.shifts.values():
         if shift not in sums:
-            sums[shift] = builder.op("add" if shift > 0 else "sub", index, builder.const(abs(shift)))
+            sums[shift] = builder.shifted(index, shift)
     return {value: sums[shift] for value, shift in plan.shifts.items()}
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....ir.nodes import Block, Statement, blocks, operands, walk
+from ....ir.nodes import Block, Statement, blocks, operands, walk, walk_inside
 from ....ir.statements import (
     Alloca,
     GlobalStore,
@@ -81,7 +81,7 @@ def _dependent(block: Block, reached: set[Statement], is_chosen: bool) -> Iterat
 
 def carries_values(loop: Statement) -> bool:
     """Return whether iterations of a loop need what earlier ones have stored, other than sums."""
-    statements = [s for body in blocks(loop) for s in walk(body)]
+    statements = list(walk_inside(loop))
     own = {s for s in statements if isinstance(s, Alloca)}
     loaded = {base_pointer(s.pointer) for s in statements if isinstance(s, LocalLoad)} - own
     stores = [s for s in statements if isinstance(s, LocalStore) and base_pointer(s.pointer) in loaded]

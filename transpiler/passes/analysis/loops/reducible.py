@@ -19,7 +19,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import field
 
 from ....ir.functions import Call, calls, reachable
-from ....ir.nodes import Block, Effect, Statement, blocks, count_uses, walk
+from ....ir.nodes import Block, Effect, Statement, blocks, count_uses, walk, walk_inside
 from ....ir.snodes import sparse_above
 from ....ir.statements import (
     CHECKS,
@@ -289,7 +289,7 @@ def always_performed(block: Block) -> Iterator[AtomicOp]:
         if isinstance(statement, AtomicOp):
             yield statement
         leaves = (Continue, Return, *CHECKS)
-        if isinstance(statement, leaves) or any(isinstance(s, leaves) for b in blocks(statement) for s in walk(b)):
+        if isinstance(statement, leaves) or any(isinstance(s, leaves) for s in walk_inside(statement)):
             return
         if any(isinstance(s, CHECKS) for call in calls(Block([statement])) for s in reachable(call.function.body)):
             return  # a check in a function may end the iteration

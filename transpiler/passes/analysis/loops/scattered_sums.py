@@ -10,6 +10,7 @@ from ....ir.statements import Array, AtomicOp, GlobalPtr, MatrixPtr, base_pointe
 from ....ir.tasks import Task
 from ....ir.threads import depends_on_block
 from ....ir.types import Scalar, Tensor, element_of, f32, f64, i32, i64, u32, u64
+from ...analysis.queries import is_dense
 
 
 def scattered(
@@ -49,7 +50,7 @@ def scattered(
 
 def is_summed_field(array: Array) -> bool:
     """Return whether an array is a field with memory of its own, of numbers that C adds without a conversion."""
-    if array.shape is None or array.is_shared or array.place is not None or array.node is not None or array.clamped:
+    if array.shape is None or not is_dense(array):
         return False
     is_plain = isinstance(array.element, (Scalar, Tensor))
     return is_plain and element_of(array.element) in (f32, f64, i32, u32, i64, u64) and not array.may_alias

@@ -64,16 +64,15 @@ def scatters(
     uses = count_uses(task.body)
     found: dict[Statement, Scatter] = {}
     for row in rows:
-        for block in walk_blocks(row.body):
-            for statement in block:
-                scatter = None
-                if isinstance(statement, AtomicOp):
-                    scatter = Scatter(statement.op, statement.value)
-                elif isinstance(statement, GlobalStore) and not _is_own(statement.pointer, row):
-                    scatter = _of_store(statement, block, uses, native)
-                if scatter is not None and _is_suitable(statement, scatter.op, uses, fast_math):
-                    if _depends_on_row(statement.pointer, row):  # type: ignore[attr-defined]
-                        found[statement] = scatter
+        for statement, block in [(s, inner) for inner in walk_blocks(row.body) for s in inner]:
+            scatter = None
+            if isinstance(statement, AtomicOp):
+                scatter = Scatter(statement.op, statement.value)
+            elif isinstance(statement, GlobalStore) and not _is_own(statement.pointer, row):
+                scatter = _of_store(statement, block, uses, native)
+            if scatter is not None and _is_suitable(statement, scatter.op, uses, fast_math):
+                if _depends_on_row(statement.pointer, row):  # type: ignore[attr-defined]
+                    found[statement] = scatter
         if any(isinstance(s, AtomicOp) and s not in found for s in walk(row.body)):
             return None
     return found if not found or _are_alone(task, found, uses) else None

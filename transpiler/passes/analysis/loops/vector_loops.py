@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 from ....ir.functions import Call, Function, called, reachable
-from ....ir.nodes import Block, Effect, Statement, blocks, operands, walk
+from ....ir.nodes import Block, Effect, Statement, blocks, users_of, walk, walk_inside
 from ....ir.sparse import TOPOLOGY_WRITERS
 from ....ir.statements import (
     RECORDS,
@@ -118,7 +117,7 @@ def _may_branch(task: Task, statements: list[Statement]) -> bool:
 
 def _are_selections(statements: list[Statement], branches: list[If]) -> bool:
     """Return whether branches only change local variables, to values that cost little or are computed anyway."""
-    chosen = {s for branch in branches for body in blocks(branch) for s in walk(body)}
+    chosen = {s for branch in branches for s in walk_inside(branch)}
     loaded = {s.pointer for s in statements if isinstance(s, GlobalLoad) and s not in chosen}
     return all(_is_selected(s, loaded) for s in chosen)
 
@@ -176,11 +175,8 @@ def _is_indexed(statement: Statement) -> bool:
 
 def varying_values(task: Task, loop: RangeFor) -> set[Statement]:
     """Return the values that differ between lanes; local variables are among them as soon as one is stored there."""
-    users: defaultdict[Statement, list[Statement]] = defaultdict(list)
     statements = list(walk(task.body))
-    for statement in statements:
-        for operand in operands(statement):
-            users[operand].append(statement)
+    users = users_of(statements)
     waiting: list[Statement] = [s for s in statements if is_index_of(s, loop) and _is_last(s, loop)]
     found = set(waiting)
     while waiting:  # a loop may store at its end what it reads at its start

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
+from ....ir.constants import constant_range
 from ....ir.functions import Call, Reference
-from ....ir.nodes import Block, Statement, blocks, operands, walk, walk_blocks
+from ....ir.nodes import Block, Statement, blocks, operands, walk_blocks
 from ....ir.ops import WRAPPING
 from ....ir.statements import (
     Alloca,
@@ -34,20 +35,20 @@ from ....ir.statements import (
     While,
     base_pointer,
 )
-from ....ir.tasks import Kernel, statements_in
-from ....ir.types import Scalar
+from ....ir.tasks import Kernel
+from ....ir.types import Scalar, i32
 from ...analysis.addresses import address_values, is_flat_pointer
 from ...analysis.value_ranges import same_value
 
 LARGE = 1 << 30
 """LLVM turns the addition of -2**31 into one of bits; smaller numbers it adds."""
-MOST = (1 << 31) - 1
+MOST = i32.limits[1]
 RESULTS = "results of functions"
 
 
 def unobserved(kernel: Kernel) -> set[Statement]:
     """Return the sums and products that are only indices, or are only added up, multiplied and stored."""
-    values = [statement for root in kernel.roots() for statement in walk(root)]
+    values = list(kernel.statements())
     seen: set[Statement] = {
         operand for task in kernel.tasks if task.loop is not None for operand in operands(task.loop)
     }
@@ -69,7 +70,7 @@ def unobserved(kernel: Kernel) -> set[Statement]:
 
 def _addresses(kernel: Kernel) -> set[Statement]:
     """Return the conversions of indices that are in bounds if nothing wraps, which they show to nothing else."""
-    if any(is_flat_pointer(s) and s.array.offset for s in statements_in(kernel) if isinstance(s, GlobalPtr)):
+    if any(is_flat_pointer(s) and s.array.offset for s in kernel.statements() if isinstance(s, GlobalPtr)):
         return set()
     return {value for value in address_values(kernel) if isinstance(value, Cast)}
 
@@ -193,12 +194,11 @@ def _most_trips(loop: RangeFor | While) -> int:
     if isinstance(loop, While):
         return MOST
     count = 1
-    for start, end, step in zip(loop.starts, loop.ends, loop.steps, strict=True):
+    for axis, step in enumerate(loop.steps):
         assert isinstance(step, Const)
-        if isinstance(start, Const) and isinstance(end, Const):
-            count *= len(range(int(start.value), int(end.value), int(step.value)))
-        else:
-            count *= -(-_most_between(start, end) // abs(int(step.value)))
+        indices = constant_range(loop, axis)
+        most = -(-_most_between(loop.starts[axis], loop.ends[axis]) // abs(int(step.value)))
+        count *= most if indices is None else len(indices)
     return count
 
 

@@ -1,27 +1,37 @@
-"""Conditions that combine comparisons of numbers at hand by `and` and `or`: a query."""
+"""Conditions and the branches on them: comparisons of numbers at hand that `and` and `or` combine, their variables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from ....ir.nodes import Block, Statement, blocks
-from ....ir.statements import ArgLoad, Const, LocalLoad, LoopIndex, Operation, repeats
+from ....ir.nodes import Block, Statement, blocks, walk
+from ....ir.ops import COMPARISONS
+from ....ir.statements import ArgLoad, Const, LocalLoad, LocalStore, LoopIndex, Operation, base_pointer, repeats
 
 EAGER = {"logical_and": "bit_and", "logical_or": "bit_or"}
-COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 OPERATIONS = frozenset({"add", "sub", "bit_and", "bit_or", "bit_xor", "wrapping_add", "wrapping_sub"})
 """The operations that may compute a number that is compared."""
 MOST = 4
 """Comparisons of a condition."""
 
 
-def blocks_in(statement: Statement) -> Iterator[Block]:
-    """Yield the blocks of a statement, and those in them that are in no loop."""
-    for block in blocks(statement):
+def straight_blocks(around: Sequence[Block]) -> Iterator[Block]:
+    """Yield blocks, and those in them that are in no loop."""
+    for block in around:
         yield block
         for inner in block:
             if not repeats(inner):
-                yield from blocks_in(inner)
+                yield from straight_blocks(blocks(inner))
+
+
+def are_current(loads: Sequence[Statement], block: Block, user: Statement) -> bool:
+    """Return whether variables are at a statement of a block what they were when they were loaded there."""
+    if not all(load in block.statements for load in loads):
+        return False
+    first = min(map(block.statements.index, loads))
+    variables = {base_pointer(load.pointer) for load in loads if isinstance(load, LocalLoad)}
+    between = Block(block.statements[first : block.statements.index(user)])
+    return not any(isinstance(s, LocalStore) and base_pointer(s.pointer) in variables for s in walk(between))
 
 
 def comparisons_of(condition: Statement) -> Iterator[Statement]:

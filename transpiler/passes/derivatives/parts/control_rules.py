@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....ir.builder import Builder
-from ....ir.nodes import Block, Statement, blocks, walk
+from ....ir.nodes import Block, Statement, walk, walk_inside
 from ....ir.statements import (
     Alloca,
     AtomicOp,
@@ -39,7 +39,7 @@ def _branches(sweep: ReverseSweep, statement: If, scope: Scope) -> None:
 
 def _changed(statement: Statement) -> set[Alloca]:
     """Return the variables that the blocks of a statement store to."""
-    inside = (inner for block in blocks(statement) for inner in walk(block))
+    inside = walk_inside(statement)
     bases = {base_pointer(inner.pointer) for inner in inside if isinstance(inner, LocalStore | AtomicOp)}
     return {base for base in bases if isinstance(base, Alloca)}
 

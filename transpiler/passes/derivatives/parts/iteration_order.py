@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import count
 
 from ....ir.functions import Call
-from ....ir.nodes import Block, Statement, blocks, count_uses, walk
+from ....ir.nodes import Block, Statement, blocks, count_uses, walk, walk_inside
 from ....ir.statements import (
     Array,
     AtomicOp,
@@ -56,7 +56,7 @@ def keeps_order(loop: RangeFor, updates: dict[Statement, Update]) -> bool:
 
     updates: those of the kernel; in `s = s + f(s)` both may be one load of `s`, and the store is none.
     """
-    inside = [statement for block in blocks(loop) for statement in walk(block)]
+    inside = list(walk_inside(loop))
     own = set(inside)
     sums: set[Statement] = set()
     loads: list[LocalLoad] = []
@@ -143,7 +143,7 @@ class _Values:
 
     def loop(self, statement: Statement) -> None:
         """Number the values of a loop, which starts with those before it or those of an iteration."""
-        inside = [s for inner in blocks(statement) for s in walk(inner)]
+        inside = list(walk_inside(statement))
         changed = dict.fromkeys(base_pointer(s.pointer) for s in inside if isinstance(s, (LocalStore, AtomicOp)))
         for variable in changed:
             self.change(variable)

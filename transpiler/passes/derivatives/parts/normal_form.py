@@ -10,10 +10,10 @@ the iteration took, and no other statement.
 from __future__ import annotations
 
 from ....ir.builder import Builder
-from ....ir.nodes import Block, Statement, blocks, walk
+from ....ir.nodes import Block, Statement, blocks
 from ....ir.statements import Alloca, Break, Continue, If, RangeFor, StructFor, While
 from ....ir.types import u1
-from ...analysis.queries import is_index_of
+from ...loops.parts.nests import nest_of
 from ...sparse.parts.dense_loops import as_range_for, rebind_indices
 
 LOOPS = (RangeFor, StructFor, While)
@@ -46,23 +46,11 @@ def _split_axes(block: Block) -> None:
             rebind_indices(statement.body, {statement: loop})
             result += before
             statement = loop
-        result.append(_nest(statement) if isinstance(statement, RangeFor) and len(statement.starts) > 1 else statement)
+        if isinstance(statement, RangeFor) and len(statement.starts) > 1:
+            statement.serialize = True
+            statement = nest_of(statement)[0]  # a `break` left all axes, and `lower` has split such loops already
+        result.append(statement)
     block.statements = result
-
-
-def _nest(loop: RangeFor) -> RangeFor:
-    """Return a nest of loops of one axis; a `break` left all axes, and `lower` has split such loops already."""
-    nest: list[RangeFor] = []
-    body = loop.body
-    for axis in reversed(range(len(loop.starts))):
-        bounds = ([loop.starts[axis]], [loop.ends[axis]], [loop.steps[axis]])
-        new = RangeFor(*bounds, [loop.names[axis]], body, True, unroll=loop.unroll, location=loop.location)
-        nest.insert(0, new)
-        body = Block([new])
-    for statement in walk(loop.body):
-        if is_index_of(statement, loop):
-            statement.loop, statement.axis = nest[statement.axis], 0
-    return nest[0]
 
 
 def _structured(statements: list[Statement]) -> list[Statement]:

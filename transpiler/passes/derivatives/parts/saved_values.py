@@ -19,7 +19,7 @@ from ....ir.nodes import Block, Remark, Statement, blocks
 from ....ir.statements import Alloca, Const, If, LoopIndex, RangeFor, While
 from ....ir.types import Struct, Tensor, i32
 from ....lazy_dataclasses import dataclass
-from ...analysis.queries import ends_loop
+from ...analysis.queries import count_along, ends_loop
 from .activity import variables_of
 from .scope import Scope
 
@@ -145,11 +145,10 @@ def _double_stride(builder: Builder, saved: SavedLoop, number: Statement) -> Non
         with builder.into(loop.body):
             slot = builder.add(LoopIndex(loop, type=i32))
             double = builder.op("mul", slot, builder.const(2))
-            for arrays in saved.arrays.values():
-                for array in arrays:
-                    for position in range(_row_of(array)):
-                        value = builder.load(_slot(builder, array, double, position))
-                        builder.store(_slot(builder, array, slot, position), value)
+            every = [one for arrays in saved.arrays.values() for one in arrays]
+            for array, position in [(one, k) for one in every for k in range(_row_of(one))]:
+                value = builder.load(_slot(builder, array, double, position))
+                builder.store(_slot(builder, array, slot, position), value)
         builder.store(saved.stride, builder.op("mul", builder.load(saved.stride), builder.const(2)))
 
 
@@ -224,12 +223,7 @@ def number_of_constant_index(builder: Builder, loop: RangeFor, index: Statement)
 
 def constant_trip_count(loop: Statement) -> int | None:
     """Return the trip count of a loop, or the most iterations it has if it may end early; None if it is no constant."""
-    if not isinstance(loop, RangeFor):
-        return None
-    start, end, step = loop.starts[0], loop.ends[0], loop.steps[0]
-    if isinstance(start, Const) and isinstance(end, Const) and isinstance(step, Const):
-        return len(range(int(start.value), int(end.value), int(step.value)))
-    return None
+    return count_along(loop, 0) if isinstance(loop, RangeFor) else None
 
 
 def trip_count(builder: Builder, loop: RangeFor, scope: Scope) -> Statement:

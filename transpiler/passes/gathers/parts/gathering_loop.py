@@ -11,7 +11,7 @@ import copy
 from ....errors import NOWHERE, SourceLocation
 from ....ir.builder import Builder
 from ....ir.functions import Call
-from ....ir.nodes import Block, Effect, Statement, blocks, walk
+from ....ir.nodes import Block, Effect, Statement, blocks, walk, walk_inside
 from ....ir.origins import extent_of
 from ....ir.statements import (
     Alloca,
@@ -412,7 +412,7 @@ class _Iteration:
 
     def _is_carried(self, loop: Statement, live: set[Statement]) -> bool:
         """Return whether an iteration of a serial loop changes a variable from outside that the sum needs."""
-        inside = {inner for block in blocks(loop) for inner in walk(block)}
+        inside = set(walk_inside(loop))
         for statement in inside & live:
             if isinstance(statement, (LocalStore, AtomicOp)):
                 base = base_pointer(statement.pointer)

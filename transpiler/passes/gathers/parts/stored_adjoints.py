@@ -99,8 +99,7 @@ def _split(loop: Loop, value: Statement, pointer: GlobalPtr, written: set[Array 
     builder = Builder(Block(), value.location)
     load = builder.load(copies[pointer])
     load.name, load.hint = value.name, value.hint
-    position = second.body.statements.index(copies[value])
-    second.body.statements[position : position + 1] = [load]
+    second.body.replace(copies[value], [load])
     replace_uses(second.body, {copies[value]: load})
     prune(second.body)
     loads = {base_array(s.pointer) for s in walk(first.body) if isinstance(s, GlobalLoad)}

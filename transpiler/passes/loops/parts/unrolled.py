@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ....ir.constants import constant_range
 from ....ir.nodes import Block, Statement, blocks, clone, replace_uses, walk, walk_blocks
 from ....ir.statements import Break, Const, Continue, LoopIndex, RangeFor
 from ....ir.types import i32
@@ -34,11 +35,10 @@ def unroll_where(block: Block, is_wanted: Callable[[RangeFor, list[int]], bool])
 
 def _values_of(loop: RangeFor) -> list[int]:
     """Return the values of the index of a short static loop that runs to its end, none for others."""
-    bounds = (*loop.starts, *loop.ends, *loop.steps)
-    if not loop.unroll or len(bounds) != 3 or any(isinstance(s, (Break, Continue)) for s in walk(loop.body)):
+    values = constant_range(loop)
+    if values is None or not loop.unroll or len(loop.starts) > 1 or len(values) > MAX_ITERATIONS:
         return []
-    values = range(*(int(bound.value) for bound in bounds if isinstance(bound, Const)))
-    return list(values) if len(values) <= MAX_ITERATIONS else []
+    return [] if any(isinstance(s, (Break, Continue)) for s in walk(loop.body)) else list(values)
 
 
 def iteration_of(loop: RangeFor, value: int) -> list[Statement]:
@@ -52,6 +52,6 @@ def iteration_of(loop: RangeFor, value: int) -> list[Statement]:
             copied.loop = own
     body = Block(copies)
     for inner in walk_blocks(body):
-        inner.statements = [statement for statement in inner.statements if statement not in indices]
+        inner.drop(indices)
     replace_uses(body, indices)
     return [number, *body.statements]

@@ -77,18 +77,6 @@ def scaled(builder: Builder, node: Node, above: Node, indices: list[Statement]) 
     return result
 
 
-def less(builder: Builder, index: Statement, lower_bound: int) -> Statement:
-    """Return an index, which counts from `lower_bound`, as one that counts from 0."""
-    return more(builder, index, -lower_bound)
-
-
-def more(builder: Builder, index: Statement, lower_bound: int) -> Statement:
-    """Return an index, which counts from 0, as one that counts from `lower_bound`."""
-    if lower_bound == 0:
-        return index
-    return builder.op("add" if lower_bound > 0 else "sub", index, builder.const(abs(lower_bound)))
-
-
 def unlisted_by(statement: Statement) -> set[Node]:
     """Return the sparse nodes whose lists a statement of a kernel's body may invalidate."""
     result: set[Node] = set()
@@ -161,7 +149,9 @@ def over_active_cells(
     with builder.into(new.body):
         indices = cell_loop.indices(builder)
         lower_bounds = loop.array.offset or (0,) * len(indices)
-        counted = [more(builder, index, lower_bound) for index, lower_bound in zip(indices, lower_bounds, strict=True)]
+        counted = [
+            builder.shifted(index, lower_bound) for index, lower_bound in zip(indices, lower_bounds, strict=True)
+        ]
         names = loop.names if len(loop.names) == len(counted) else [None] * len(counted)
         user_indices: list[Statement] = [
             builder.add(CellIndex(index, new, axis, type=i32, name=name))

@@ -8,7 +8,7 @@ from ....ir.origins import extent_of
 from ....ir.snodes import is_sparse, memory_order
 from ....ir.statements import Array, ArrayShape, Const, If, LoopIndex, RangeFor, StructFor
 from ....ir.types import i32
-from .active_cells import is_active, less
+from .active_cells import is_active
 
 
 def is_in_pool(array: Array | None) -> bool:
@@ -67,7 +67,7 @@ def _add_activity_test(new: RangeFor, loop: StructFor) -> None:
     indices: list[Statement] = [
         builder.add(LoopIndex(new, axis, type=i32, name=new.names[axis])) for axis in range(loop.array.ndim)
     ]
-    counted = [less(builder, index, lower_bound) for index, lower_bound in zip(indices, lower_bounds, strict=True)]
+    counted = [builder.shifted(index, -lower_bound) for index, lower_bound in zip(indices, lower_bounds, strict=True)]
     builder.add(If(is_active(builder, loop.array.place, counted), loop.body))
 
 

@@ -97,7 +97,7 @@ class _Carrier:
         for position, operand in enumerate(exchange.operands):
             if isinstance(operand, Const) and operand in self.region_of:
                 copied = clone(operand, {})
-                block.statements.insert(block.statements.index(exchange), copied)
+                block.insert_before(exchange, [copied])
                 exchange.operands[position] = copied
             elif operand in self.results:
                 exchange.operands[position] = self.results[operand]
@@ -177,16 +177,13 @@ class _Carrier:
     def hoist(self, variable: Alloca) -> None:
         """Declare a variable outside of its region; the declaration inside becomes a store of zero."""
         region = self.region_of[variable]
-        statements = region.body.statements
-        position = statements.index(variable)
-        zero = [] if is_stored_next(variable, statements[position + 1 :]) else store_zero(variable)
-        statements[position : position + 1] = zero
+        after = region.body.statements[region.body.statements.index(variable) + 1 :]
+        region.body.replace(variable, [] if is_stored_next(variable, after) else store_zero(variable))
         variable.per_thread = True
         self.declare(variable, region)
 
     def declare(self, variable: Alloca, region: ThreadFor) -> None:
-        statements = self.block_of[region].statements
-        statements.insert(statements.index(region), variable)
+        self.block_of[region].insert_before(region, [variable])
 
     def store(self, value: Statement, variable: Alloca) -> None:
         """Store a value in its variable after its definition, and replace later uses in the region by a load."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....ir.builder import flat_index
+from ....ir.builder import AXES, flat_index
 from ....ir.functions import Call
 from ....ir.nodes import Block, Statement
 from ....ir.statements import Alloca, Const, LocalLoad, LocalStore, MatrixInit, MatrixPtr, Operation
@@ -40,7 +40,7 @@ class ComponentVariables:
         """Declare the components."""
         if not isinstance(variable.type, Tensor):
             return None
-        letters = "xyzw" if len(variable.type.shape) == 1 else "0123"
+        letters = AXES if len(variable.type.shape) == 1 else "0123"
         self.parts[variable] = [
             Alloca(type=variable.type.element, name=f"{variable.name or 'v'}_{letter}", location=variable.location)
             for letter in letters[: variable.type.size]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....ir.builder import Builder
 from ....ir.nodes import Block, clone
-from ....ir.statements import Alloca, ArgLoad, ArrayShape, LocalLoad, LocalStore, RangeFor
+from ....ir.statements import Alloca, ArgLoad, ArrayShape, LocalStore, RangeFor
 
 
 def name_end(block: Block, loop: RangeFor) -> None:
@@ -14,6 +14,5 @@ def name_end(block: Block, loop: RangeFor) -> None:
     builder = Builder(Block(), loop.location)
     end = builder.add(Alloca(type=loop.ends[0].type, hint=f"end_{loop.names[0]}"))
     builder.add(LocalStore(end, builder.add(clone(loop.ends[0], {}))))
-    loop.ends = [builder.add(LocalLoad(end, type=end.type))]
-    position = block.statements.index(loop)
-    block.statements[position:position] = builder.block.statements
+    loop.ends = [builder.load(end)]
+    block.insert_before(loop, builder.block)

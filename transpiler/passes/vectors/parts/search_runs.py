@@ -55,7 +55,7 @@ def _is_below(end: Statement, most: int) -> bool:
     return False
 
 
-def search_in_runs(around: Block, loop: RangeFor, ending: tuple[Block, LocalStore], has_remarks: bool) -> None:
+def search_in_runs(around: Block, loop: RangeFor, ending: tuple[Block, LocalStore]) -> None:
     """Replace a loop by one over runs."""
     last, store = ending
     last.statements = [s for s in last if not isinstance(s, Break)]
@@ -69,6 +69,5 @@ def search_in_runs(around: Block, loop: RangeFor, ending: tuple[Block, LocalStor
     assert isinstance(store.value, Const)
     is_found = inner.op("eq", inner.load(store.pointer), inner.const(store.value.value, i32))
     inner.add(If(is_found, Block([Break(location=loop.location)]), location=loop.location))
-    runs.remarks = (Remark(REMARK, "above", loop.location),) if has_remarks else ()
-    position = around.statements.index(loop)
-    around.statements[position : position + 1] = [*builder.block.statements, runs]
+    runs.remarks = (Remark(REMARK, "above", loop.location),)
+    around.replace(loop, [*builder.block, runs])

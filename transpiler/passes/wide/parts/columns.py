@@ -16,9 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....ir.constants import constant_range
 from ....ir.nodes import Block, Effect, Statement, blocks, operands, walk
-from ....ir.statements import Break, Const, Continue, GlobalPtr, If, LoopIndex, RangeFor
-from ...analysis.queries import is_index_of, names_of
+from ....ir.statements import Break, Continue, GlobalPtr, If, LoopIndex, RangeFor
+from ...loops.parts.nests import nest_of
 from ...loops.parts.unrolled import iteration_of
 from ...tasks.parts.copies import copy_of_block
 from .widenable import AWAY, COUNTS
@@ -65,8 +66,8 @@ def _is_short(loop: RangeFor, axis: int) -> bool:
     """Return whether a loop has a few iterations along an axis, and runs to its end."""
     if any(isinstance(statement, (Break, Continue)) for statement in walk(loop.body)):
         return False
-    bounds = [b.value for b in (loop.starts[axis], loop.ends[axis], loop.steps[axis]) if isinstance(b, Const)]
-    return len(bounds) == 3 and len(range(*map(int, bounds))) <= MOST
+    indices = constant_range(loop, axis)
+    return indices is not None and len(indices) <= MOST
 
 
 def _is_innermost(loop: RangeFor, axis: int, wanted: set[tuple[RangeFor, int]]) -> bool:
@@ -90,15 +91,9 @@ def _unroll(block: Block, wanted: set[tuple[Statement, int]]) -> None:
 def _unrolled(loop: RangeFor, axes: set[int]) -> list[Statement]:
     """Return a loop as one for each axis, of which some are unrolled."""
     inside = loop.body.statements
-    for axis in reversed(range(len(loop.starts))):
-        one = RangeFor(
-            [loop.starts[axis]], [loop.ends[axis]], [loop.steps[axis]], [names_of(loop)[axis]], Block(inside),
-            location=loop.location, unroll=loop.unroll, unroll_count=loop.unroll_count,
-        )  # fmt: skip
-        for index in walk(one.body):
-            if is_index_of(index, loop) and index.axis == axis:
-                index.loop, index.axis = one, 0
-        values = range(*(int(b.value) for b in (*one.starts, *one.ends, *one.steps) if isinstance(b, Const)))
+    for axis, one in reversed(list(enumerate(nest_of(loop)))):
+        one.body.statements = inside
+        values = (constant_range(one) if axis in axes else None) or ()
         inside = [s for value in values for s in iteration_of(one, value)] if axis in axes else [one]
     return inside
 

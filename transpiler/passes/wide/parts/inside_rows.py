@@ -19,15 +19,16 @@ from __future__ import annotations
 from itertools import chain
 
 from ....ir.builder import Builder
+from ....ir.constants import constant_range
 from ....ir.nodes import Block, Statement, blocks, operands, replace_uses, walk, walk_blocks
-from ....ir.ops import NEGATED
+from ....ir.ops import MIRRORED, NEGATED
 from ....ir.statements import ArgLoad, ArrayShape, Const, Continue, If, LoopIndex, Operation, RangeFor
 from ....ir.types import Scalar, i32, u1
 from ....lazy_dataclasses import dataclass
 from ...analysis.queries import conjuncts
 from ...analysis.value_ranges import same_value
 from ...tasks.parts.copies import copy_of_block
-from .neighbours import MIRRORED
+from ...wide.parts.whole_rows import minuend_of
 from .whole_rows import MARGIN
 
 SHORTEST = 128
@@ -180,7 +181,7 @@ class _Tests:
             first = builder.op("sub", index, builder.const(by)) if by else index
             parts.append(builder.op("ge", first, builder.again(low)))
         for end, by in self.ends:
-            last = builder.op("add" if by > 0 else "sub", index, builder.const(abs(by))) if by else index
+            last = builder.shifted(index, by)
             parts.append(builder.op("lt", last, builder.again(end)))
         if not parts:  # they hold from the first element on
             parts.append(builder.op("ge", index, builder.const(0)))
@@ -202,11 +203,10 @@ class _Tests:
 
     def _limit(self, bound: Statement, op: str) -> tuple[Statement | None, int] | None:
         """Return a bound as what a number is subtracted from, and the number; None in place of 0; None for others."""
-        less = 0
-        while isinstance(bound, Operation) and bound.op == "sub" and isinstance(number := bound.operands[1], Const):
-            if not 0 <= number.value <= MARGIN:
-                return None
-            bound, less = bound.operands[0], less + int(number.value)
+        found = minuend_of(bound)
+        if found is None:
+            return None
+        bound, less = found
         match bound:
             case Const(value=value):
                 is_end = isinstance(self.end, Const) and self.end.value - MARGIN <= value <= self.end.value + MARGIN
@@ -246,9 +246,8 @@ class _Tests:
 
 def _span_along(loop: RangeFor, axis: int) -> Span | None:
     """Return the indices of a loop inside along an axis, None if they are not known."""
-    bounds = [b.value for b in (loop.starts[axis], loop.ends[axis], loop.steps[axis]) if isinstance(b, Const)]
-    numbers = range(*map(int, bounds)) if len(bounds) == 3 else range(0)
-    return Span(False, min(numbers), max(numbers)) if numbers else None
+    indices = constant_range(loop, axis)
+    return Span(False, min(indices), max(indices)) if indices else None
 
 
 def _combined(op: str, a: Span, b: Span) -> Span | None:

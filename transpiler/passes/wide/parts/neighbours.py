@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ....ir.nodes import Statement
-from ....ir.ops import NEGATED
+from ....ir.ops import MIRRORED, NEGATED
 from ....ir.statements import Const, IfExp, Operation
 from ....lazy_dataclasses import dataclass
 from ...analysis.value_ranges import same_value
 
-MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 REMAINDERS = frozenset({"near_mod", "close_mod", "mod", "plain_mod", "raw_mod"})
 
 

@@ -94,12 +94,18 @@ def _end_of_row(loop: RangeFor) -> Statement | None:
 
 def length_less(bound: Statement) -> tuple[ArrayShape, int] | None:
     """Return an ndarray's length and what is subtracted from it, None for another bound, of which less may wrap."""
+    found = minuend_of(bound)
+    return (found[0], found[1]) if found is not None and isinstance(found[0], ArrayShape) else None
+
+
+def minuend_of(bound: Statement) -> tuple[Statement, int] | None:
+    """Return what small numbers are subtracted from, and their sum; None if one is large or negative."""
     less = 0
     while isinstance(bound, Operation) and bound.op == "sub" and isinstance(number := bound.operands[1], Const):
         if not 0 <= number.value <= MARGIN:
             return None
         bound, less = bound.operands[0], less + int(number.value)
-    return (bound, less) if isinstance(bound, ArrayShape) else None
+    return bound, less
 
 
 def _extend(task: Task, loop: RangeFor, length: Statement) -> None:

@@ -12,7 +12,7 @@ beyond, and taken from the vectors before and after: a warp that loads every fou
 
 from __future__ import annotations
 
-from ....ir.builder import Builder
+from ....ir.builder import AXES, Builder
 from ....ir.nodes import Block, Statement, blocks, clone, operands, walk
 from ....ir.statements import (
     Alloca,
@@ -31,16 +31,13 @@ from ....ir.types import Scalar, Tensor, i32
 from .wide_cells import only_active
 from .widenable import Plan
 
-AXES = "xyzw"
-
-
 Row = tuple[Array, tuple[Statement, ...], int]
 
 
 def last_index(builder: Builder, plan: Plan, by: int = 0) -> Statement:
     """Return the last index of the loop, and `by`."""
     own: Statement = builder.add(LoopIndex(plan.loop, len(plan.loop.starts) - 1, type=i32))
-    return builder.op("add" if by > 0 else "sub", own, builder.const(abs(by))) if by else own
+    return builder.shifted(own, by)
 
 
 class WideBody:

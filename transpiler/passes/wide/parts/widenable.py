@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from dataclasses import field
 from itertools import product
-from math import prod
 
-from ....ir.nodes import Block, Effect, Statement, blocks, operands, walk
+from ....ir.nodes import Block, Effect, Statement, blocks, operands, walk, walk_inside
+from ....ir.ops import ORDERINGS
 from ....ir.snodes import Node
 from ....ir.statements import (
     Alloca,
@@ -43,7 +43,15 @@ from ....ir.types import Scalar, Tensor, Type, i32, u1
 from ....lazy_dataclasses import dataclass
 from ...analysis.loops.reducible import is_invariant
 from ...analysis.loops.vector_loops import ELEMENTWISE, INTEGER
-from ...analysis.queries import are_indices_of, base_array, is_index_of, shift_of, trip_count
+from ...analysis.queries import (
+    are_indices_of,
+    base_array,
+    has_few_iterations,
+    is_dense,
+    is_index_of,
+    shift_of,
+    trip_count,
+)
 from ...analysis.value_ranges import same_value
 from .neighbours import Row
 
@@ -65,7 +73,6 @@ AWAY = 2
 """Vectors between the one at an index and the farthest neighbour's."""
 SIGNED = INTEGER | {"neg"}
 """Operations on vectors of integers."""
-COMPARISONS = frozenset({"lt", "le", "gt", "ge"})
 COUNTS = {4: "four", 2: "two"}
 """How many iterations are one."""
 
@@ -149,20 +156,11 @@ def plan_of(task: Task, stored: set[Type]) -> Plan | None:
 def is_usual(task: Task) -> bool:
     """Return whether a task is a loop over whole rows, of which it may run several iterations as one."""
     loop = task.loop
-    if loop is None or task.reductions or task.block_sums or task.private or task.synchronizes:
+    if loop is None or not task.is_plain:
         return False
     start, end, step = loop.starts[-1], loop.ends[-1], loop.steps[-1]
     is_whole = loop.cells is None and not loop.order and is_const(start, 0) and is_const(step, 1) and end.type == i32
-    return is_whole and is_invariant(end) and not _is_small(loop)
-
-
-def _is_small(loop: RangeFor) -> bool:
-    """Return whether a loop certainly has few iterations."""
-    bounds = [b.value for b in (*loop.starts, *loop.ends) if isinstance(b, Const)]
-    if len(bounds) < 2 * len(loop.starts):
-        return False
-    axes = len(loop.starts)
-    return prod(int(end) - int(start) for start, end in zip(bounds[:axes], bounds[axes:])) < FEW
+    return is_whole and is_invariant(end) and not has_few_iterations(task, FEW)
 
 
 def _vectors(plan: Plan) -> set[Type]:
@@ -199,7 +197,7 @@ def _take_condition(condition: Statement, plan: Plan) -> bool:
         return False
     if condition.op == "logical_and":
         return all(_take_condition(operand, plan) for operand in condition.operands)
-    return condition.op in COMPARISONS
+    return condition.op in ORDERINGS
 
 
 def comparisons(condition: Statement) -> list[Operation]:
@@ -369,7 +367,7 @@ def _count_by_lane(plan: Plan) -> int:
     while pending:
         index = pending.pop()
         of_indices.add(index)
-        inside = [s for block in blocks(index) for s in walk(block)]
+        inside = list(walk_inside(index))
         pending += [
             value for value in (*operands(index), *inside) if value in plan.by_index and value not in of_indices
         ]
@@ -407,7 +405,7 @@ def _is_plain(pointer: GlobalPtr) -> bool:
     is_number = isinstance(array.element, Scalar) and array.element != u1
     if pointer.is_flat:
         return is_number
-    if array.place is not None or array.node is not None or array.is_shared or array.strided or array.clamped:
+    if not is_dense(array) or array.strided:
         return False
     return is_number and pointer.cell is None and not any(array.offset)
 
@@ -451,7 +449,7 @@ def _has_order(body: list[Statement], plan: Plan) -> bool:
 
 def _are_loaded(flat: list[Statement], plan: Plan) -> bool:
     """Return whether all iterations load what some may not need, or its row, or may and load the array anyway."""
-    optional = {s for branch in flat if isinstance(branch, If) for block in blocks(branch) for s in walk(block)}
+    optional = {s for branch in flat if isinstance(branch, If) for s in walk_inside(branch)}
     loads = [s for s in flat if isinstance(s, GlobalLoad) and s not in optional]
     always = [s for s in loads if s in plan.wide | plan.apart and s not in plan.by_lane]
     pointers, rows = {load.pointer for load in always}, {_row_of(load, plan) for load in always}
