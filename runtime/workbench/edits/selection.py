@@ -58,11 +58,13 @@ def choose(
     args: Sequence[object] = (),
     wanted: str | None = None,
     compared: Callable[[str], str] | None = None,
+    is_awaited: bool = False,
 ) -> Choice:
     """Return what a launch runs, built and checked.
 
     args: of the launch; the values tuned for their shapes are used. wanted: the variant that `kernel.use` names.
-    compared: compares a variant on the arguments of the launch; returns what differs, "" for nothing.
+    compared: compares a variant on the arguments of the launch; returns what differs, "" for nothing. is_awaited:
+    launches watch for a slot if there is none.
 
     The device has compiled the module then, so that building it again costs nothing. Raises: TaichiCompilationError for
     an edit that cannot run, unless the policy is fallback; TaichiRuntimeError for a variant that does not exist.
@@ -81,7 +83,7 @@ def choose(
         if wanted not in (None, EDIT, GENERATED):
             raise unknown_variant(module, wanted, (), slot.folder)
         _warn_of_debug(session, specialization, module)
-        watched = (slot.folder, slot.folder.parent) if policy == "watch" else watched
+        watched = (slot.folder, slot.folder.parent) if is_awaited else watched
         return Choice(module, variant_of(module, reason=reason), watched)
     try:
         found = select(specialization, slot, module, wanted)

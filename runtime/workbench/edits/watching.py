@@ -55,14 +55,17 @@ def dispatch(choice: Choice, kernel: ref[Recompiled], key: Any) -> Callable[...,
     return launch_chosen
 
 
-def _times(files: Sequence[str]) -> list[tuple[int, int] | None]:
-    """Return when each file was changed and its size, None if it does not exist."""
-    found: list[tuple[int, int] | None] = []
+def _times(files: Sequence[str]) -> list[tuple[int, int, int] | None]:
+    """Return when each file and its permissions were changed, and its size; None if it does not exist.
+
+    `cp -p` and `tar` restore the time of the content, and `chmod` leaves it: the time of the entry tells both.
+    """
+    found: list[tuple[int, int, int] | None] = []
     for file in files:
         try:
             status = os.stat(file)
         except OSError:
             found.append(None)
         else:
-            found.append((status.st_mtime_ns, status.st_size))
+            found.append((status.st_mtime_ns, status.st_ctime_ns, status.st_size))
     return found

@@ -171,6 +171,33 @@ def test_watching_keeps_the_last_good_text(target: str, tmp_path: Path) -> None:
     assert np.all(x == 192)
 
 
+def test_a_slot_that_comes_back_is_used_again(target: str, tmp_path: Path) -> None:
+    program = written_programs.write(tmp_path / "p.py", SCALE)
+    x = ones()
+    path = begin(program.scale, 2.0, x)
+    written_programs.replaced(path, "args.a * x(i)", "args.a * x(i) + 10.0")
+    for moved in (path.parent, path.parent.parent):
+        program.scale(2.0, x)
+        assert program.scale.last_launch.variant == "edit"
+        moved.rename(tmp_path / "away")
+        program.scale(2.0, x)
+        assert program.scale.last_launch.variant == "generated"
+        (tmp_path / "away").rename(moved)
+        program.scale(2.0, x)
+        assert program.scale.last_launch.variant == "edit"
+
+
+def test_permissions_are_checked_when_they_change(target: str, tmp_path: Path) -> None:
+    program = written_programs.write(tmp_path / "p.py", SCALE)
+    x = ones()
+    path = begin(program.scale, 2.0, x)
+    written_programs.replaced(path, "args.a * x(i)", "args.a * x(i) + 10.0")
+    program.scale(2.0, x)
+    path.chmod(0o666)
+    with pytest.raises(ti.TaichiCompilationError, match="everybody may write to it"):
+        program.scale(2.0, x)
+
+
 @pytest.mark.all_targets
 def test_every_task_can_be_edited(target: str, tmp_path: Path) -> None:
     program = written_programs.write(tmp_path / "p.py", TWO_LOOPS)
