@@ -103,8 +103,9 @@ def is_cupy(value: Any) -> bool:
 def key_of_argument(value: Any, element_axes: int) -> Hashable:
     """Return a key that differs for arguments with different specializations, or different access to their memory.
 
-    Equal keys mean equal descriptions except for the shape. Part of every launch with foreign arrays, hence the table
-    of functions by class.
+    Equal keys mean equal descriptions except for the extents in front of the element axes: those of an element are
+    part of the key, since only the first call with a key is classified, and a later array of shorter rows would be
+    accessed behind its end. Part of every launch with foreign arrays, hence the table of functions by class.
     Raises: TaichiRuntimeTypeError as `describe_argument`.
     """
     kind = type(value)
@@ -124,6 +125,8 @@ def _key_function(value: Any) -> Callable[[Any, int], Hashable]:
 def _key_of_numpy(value: Array, element_axes: int) -> Hashable:
     flags = value.flags.num
     if flags & PLAIN == PLAIN or is_packed_on_its_way():
+        if element_axes:
+            return np.ndarray, value.dtype, value.ndim, value.shape[-element_axes:]
         return np.ndarray, value.dtype, value.ndim
     if flags & ALIGNED and not element_axes:
         return np.ndarray, value.dtype, value.ndim, "strided"
@@ -134,14 +137,17 @@ def _key_of_tensor(value: Any, element_axes: int) -> Hashable:
     if is_strided_tensor(value):
         is_dense = value.is_contiguous() or (not value.is_cuda and is_packed_on_its_way())
         if is_dense or not element_axes:
-            return type(value), value.dtype, value.dim(), value.device, value.is_conj(), value.is_neg(), is_dense
+            inner = tuple(value.shape[-element_axes:]) if element_axes else ()
+            kind = type(value), value.dtype, value.dim(), value.device
+            return *kind, value.is_conj(), value.is_neg(), is_dense, inner
     return _key_of_object(value, element_axes)
 
 
 def _key_of_cupy(value: Any, element_axes: int) -> Hashable:
     is_dense = value.flags.c_contiguous
     if is_dense or not element_axes:
-        return type(value), value.dtype, value.ndim, value.data.device_id, is_dense
+        inner = value.shape[-element_axes:] if element_axes else ()
+        return type(value), value.dtype, value.ndim, value.data.device_id, is_dense, inner
     return _key_of_object(value, element_axes)
 
 
@@ -150,7 +156,8 @@ def _key_of_object(value: Any, element_axes: int) -> Hashable:
     if is_described(value):
         return value.signature  # type: ignore[no-any-return]
     found = describe_argument(value, "an argument", element_axes)
-    return type(value), found.element, len(found.shape), found.access, found.strided
+    inner = found.shape[-element_axes:] if element_axes else ()
+    return type(value), found.element, len(found.shape), found.access, found.strided, inner
 
 
 _KEYS: dict[type, Callable[[Any, int], Hashable]] = {np.ndarray: _key_of_numpy}

@@ -6,6 +6,7 @@ standard error, since the result of a command is on standard output.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import sys
 import traceback
@@ -102,9 +103,11 @@ class Program:
         module = ModuleType(name)
         module.__file__ = str(self.path)
         self.namespace, self.reached = module.__dict__, None
+        package, folder = _package_of(self.path)
+        module.__package__ = package or None
         outer = (sys.modules.get(name), sys.argv, sys.path[:])
         sys.modules[name], sys.argv = module, [str(self.path), *self.arguments]
-        sys.path.insert(0, str(self.path.parent))
+        sys.path.insert(0, str(folder))
         try:
             with watching(on_launch), contextlib.redirect_stdout(sys.stderr):
                 code = compile(self.path.read_bytes(), str(self.path), "exec", dont_inherit=True)
@@ -138,6 +141,21 @@ def watching(on_launch: Callable[[Kernel, tuple[Any, ...]], None]) -> Iterator[N
         CALL_OBSERVERS.remove(observe)
 
 
+def _package_of(path: Path) -> tuple[str, Path]:
+    """Return the package of a file and the folder to import it from, as `python -m` does.
+
+    A file without relative imports runs as a script: no package, and the folder that it is in.
+    """
+    tree = ast.parse(path.read_bytes(), str(path))
+    names: list[str] = []
+    folder = path.parent
+    if any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree)):
+        while (folder / "__init__.py").is_file():
+            names.insert(0, folder.name)
+            folder = folder.parent
+    return ".".join(names), folder
+
+
 def _shown(error: BaseException, path: Path) -> str:
     """Return the traceback, starting at the program's first frame."""
     frames = traceback.extract_tb(error.__traceback__)
@@ -148,5 +166,5 @@ def _shown(error: BaseException, path: Path) -> str:
 
 def _failure_hint(error: BaseException) -> str:
     if isinstance(error, ImportError) and "relative import" in str(error):
-        return "a file that imports by `from .` runs only as part of its package; use an absolute import"
+        return "a file that imports by `from .` is part of a package: its folder needs a file `__init__.py`"
     return ""

@@ -7,7 +7,7 @@ of modules of a session without edits.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,6 +22,8 @@ FASTEST = "fastest"
 RESERVED = (GENERATED, EDIT, FASTEST)
 """What `Kernel.use` takes besides names of variants: a variant of this name could never run."""
 
+Stamp = tuple[int, int, int]
+"""When a file and its permissions were changed [ns], and its size [bytes]."""
 Launch = Callable[..., Any]
 """Takes the flattened arguments of a kernel and launches it."""
 
@@ -52,7 +54,7 @@ class Choice:
     """The module that runs.
 
     selected: the variant that was selected; None for the generated module, whose digest is computed on demand.
-    watched: files whose change repeats the choice.
+    watched: files whose change repeats the choice. seen: when they were changed, as it was before they were read.
     dispatch: returns the name of the variant for the arguments of a launch, if they decide.
     active: the module with the macros of its sources active, None if it has none or they are off.
     """
@@ -62,6 +64,7 @@ class Choice:
     watched: tuple[Path, ...] = ()
     dispatch: Callable[[Sequence[Any]], str] | None = None
     active: BackendModule | None = None
+    seen: Mapping[Path, Stamp | None] = field(default_factory=dict)
 
     @property
     def launched(self) -> BackendModule:

@@ -59,6 +59,8 @@ class EditedModules:
     def __init__(self) -> None:
         self._warned: WeakKeyDictionary[Session, set[tuple[int, str]]] = WeakKeyDictionary()
         """By session, the kernels of which a warning said that an edit of them is not used."""
+        self._awaited: WeakKeyDictionary[Session, set[tuple[int, str]]] = WeakKeyDictionary()
+        """By session, the kernels that had a slot: one that is moved away, or that git replaces, may come back."""
 
     def choose(
         self,
@@ -74,8 +76,10 @@ class EditedModules:
             gather = workbench("edits.selection").gather
             variants = gather(session, specialization, compilation, argument_kinds, tuple(args))
             wanted = workbench("measure.fastest_variant").fastest(variants)
-        policy = session.config.edits
-        may_be_edited = policy == "watch" or wanted is not None or _has_folder(session.config, specialization)
+        policy, awaited = session.config.edits, self._awaited.setdefault(session, set())
+        kernel = _identity(specialization, compilation.module)
+        is_awaited = policy == "watch" or kernel in awaited
+        may_be_edited = is_awaited or wanted is not None or _has_folder(session.config, specialization)
         if policy == "off" or not may_be_edited:
             return Choice(compilation.module)
 
@@ -88,8 +92,10 @@ class EditedModules:
 
         choose, is_call = workbench("edits.selection").choose, len(args) == len(specialization.arguments)
         choice: Choice = choose(
-            session, specialization, compilation.module, args, wanted, compared if is_call else None
+            session, specialization, compilation.module, args, wanted, compared if is_call else None, is_awaited
         )
+        if choice.watched:
+            awaited.add(kernel)
         if wanted is None:
             is_generated = choice.module is compilation.module and choice.dispatch is None
             self._warn_of_unused(session, specialization, compilation.module, is_generated)
@@ -103,7 +109,7 @@ class EditedModules:
         is_generated: no edit is used.
         """
         warned = self._warned.setdefault(session, set())
-        kernel = (id(specialization.definition.function.__code__), module.target)
+        kernel = _identity(specialization, module)
         if kernel not in warned:
             unused, edits_dir = workbench("edits.unused"), session.config.edits_dir
             message = unused.misnamed_edit(specialization, module, edits_dir)
@@ -142,6 +148,10 @@ class EditedModules:
             specialization, module, config.edits_dir
         )
         return found
+
+
+def _identity(specialization: Specialization, module: BackendModule) -> tuple[int, str]:
+    return id(specialization.definition.function.__code__), module.target
 
 
 def _has_folder(config: Config, specialization: Specialization) -> bool:

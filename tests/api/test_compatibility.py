@@ -105,6 +105,7 @@ def test_core_and_utils() -> None:
 
 
 def test_primitive_types() -> None:
+    assert (ti.f32.to_string(), ti.u1.to_string()) == ("f32", "u1")
     listed = ti.types.primitive_types.all_types
     assert ti.f32 in listed and ti.u1 in listed and float in listed and int in listed
     assert set(ti.types.primitive_types.real_types) == {ti.f16, ti.f32, ti.f64, float}

@@ -261,3 +261,17 @@ def test_a_kernel_that_nothing_launches_asks_for_arguments(program) -> None:
 def test_arch_overrules_the_program_where_the_kernel_is_launched(program) -> None:
     find_call(options(f"{program(PROGRAM)}:fill", arch="python"), launches=True)
     assert ti.lang.impl.current_cfg().arch == ti.python
+
+
+def test_a_file_with_relative_imports_runs_as_a_part_of_its_package(tmp_path: Path, program) -> None:
+    package = tmp_path / "outer_package" / "inner"
+    package.mkdir(parents=True)
+    (package.parent / "__init__.py").write_text("from .inner import ops\n")
+    (package / "__init__.py").write_text("")
+    (package / "constants.py").write_text("GAIN = 2.0\n")
+    path = package / "ops.py"
+    program(LIBRARY).rename(path)
+    path.write_text(f"from .constants import GAIN\nfrom .. import inner\n{path.read_text()}")
+    call = find_call(options(f"{path}:scale"), launches=False)
+    assert call.origin == "annotations" and call.namespace["GAIN"] == 2.0
+    assert call.namespace["inner"].__name__ == "outer_package.inner"

@@ -228,3 +228,18 @@ def test_argument_that_nobody_reads_is_checked(target: str) -> None:
     scalars(1, 2)
     scalars(np.int64(1), np.float32(2))
     assert (first_of([4, 5]), first_of(np.array([6, 7])), total(ti.Vector([1, 2]))) == (4, 6, 3)
+
+
+@ti.kernel
+def of_vectors(v: ti.types.ndarray(ti.math.vec3, 1), m: ti.types.ndarray(ti.math.mat2, 1)):
+    for i in v:
+        v[i] = ti.math.vec3(1.0)
+        m[i] = ti.math.mat2(1.0)
+
+
+@pytest.mark.parametrize("shapes", [((4, 2), (4, 2, 2)), ((4, 3), (4, 2, 1)), ((4, 3), (4, 4)), ((12,), (4, 2, 2))])
+def test_elements_are_checked_in_later_calls_too(shapes: tuple[tuple[int, ...], ...]) -> None:
+    ti.init(arch=ti.cpu)
+    of_vectors(np.zeros((4, 3), F32), np.zeros((4, 2, 2), F32))
+    with pytest.raises(ti.TaichiRuntimeTypeError, match=r"needs elements|needs ndim"):
+        of_vectors(*(np.zeros(shape, F32) for shape in shapes))

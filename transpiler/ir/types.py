@@ -72,6 +72,10 @@ class Scalar:
     def __str__(self) -> str:
         return self.name
 
+    def to_string(self) -> str:
+        """Return the name, as Taichi's `DataType` does."""
+        return self.name
+
     def __repr__(self) -> str:
         return self.name
 

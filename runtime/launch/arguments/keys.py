@@ -11,9 +11,8 @@ from typing import Any
 
 from ....transpiler.frontend.source.definition import KernelDefinition
 from ....transpiler.lang.annotations import NdarrayAnnotation, is_template
-from ....transpiler.lang.describe import is_described
 from ....transpiler.lang.textures import RWTextureType, TextureType
-from ...arrays.interop import describe_argument, has_grad, key_of_argument, owns_gradients
+from ...arrays.interop import has_grad, key_of_argument, owns_gradients
 from .identities import Identities
 from .textures import as_texture
 
@@ -41,7 +40,6 @@ class Keys:
         self.is_keyed = bool(keyed)
         names = {
             "array": key_of_argument,
-            "open_array": _key_with_elements,
             "texture": as_texture,
             "template": self.identities.key_of,
             "has_grad": has_grad,
@@ -72,8 +70,7 @@ def _item(position: int, annotation: Any, derivative: str) -> str:
         return f"texture(args[{position}]).{_signature_of(annotation)}"
     if not isinstance(annotation, NdarrayAnnotation):
         return _with_gradient(f"template(args[{position}])", position, annotation, derivative)
-    function = "open_array" if annotation.is_element_open else "array"
-    return _with_gradient(f"{function}(args[{position}], {annotation.element_axes})", position, annotation, derivative)
+    return _with_gradient(f"array(args[{position}], {annotation.element_axes})", position, annotation, derivative)
 
 
 def _signature_of(annotation: Any) -> str:
@@ -86,12 +83,3 @@ def _with_gradient(item: str, position: int, annotation: Any, derivative: str) -
     needs_grad = isinstance(annotation, NdarrayAnnotation) and annotation.needs_grad
     is_texture = isinstance(annotation, TextureType | RWTextureType)
     return f"({item}, has_grad(args[{position}]))" if needs_grad or (derivative and not is_texture) else item
-
-
-def _key_with_elements(value: Any, element_axes: int) -> Hashable:
-    """Return the key of an array with the shape of its elements if that depends on the argument."""
-    key = key_of_argument(value, element_axes)
-    if is_described(value):
-        return key
-    shape = describe_argument(value, "an argument", element_axes).shape
-    return key, shape[len(shape) - element_axes :]

@@ -14,11 +14,12 @@ from .diagnostics import (
     element_type,
     extra_member,
     missing_member,
+    missing_semicolon,
     missing_struct,
     moved_member,
     retyped_member,
 )
-from .parsed_source import Block, DeclaredMember, ParsedSource
+from .parsed_source import Block, DeclaredMember, Location, ParsedSource
 
 ALIASES = {
     "unsigned int": "unsigned", "uint32_t": "unsigned", "int32_t": "int", "long": "long long", "int64_t": "long long",
@@ -76,6 +77,10 @@ class Declarations:
             if here is not None:
                 self._member(shown, member, here)
                 continue
+            unclosed = self._unclosed(found, member.name)
+            if unclosed is not None:
+                self.diagnostics.add(unclosed, *missing_semicolon(shown, member.name))
+                continue
             other = instead_of(expected, found, member.name)
             renamed.add(other.name if other is not None else "")
             message = missing_member(shown, member.name, str(member), other.name if other is not None else None)
@@ -85,6 +90,14 @@ class Declarations:
                 self.diagnostics.add(member.location, *extra_member(shown, member.name))
         if len(self.diagnostics.entries) == count:
             self._order(expected, found)
+
+    def _unclosed(self, found: Block, name: str) -> Location | None:
+        """Return the location of a member that was read as a part of the next one's type: its `;` is missing."""
+        joined = next((member for member in found.members or () if name in member.type.split()), None)
+        if joined is None:
+            return None
+        lines = range(joined.location.line, found.location.line - 1, -1)
+        return next((place for line in lines if (place := self.edited.find_name(name, line)) is not None), None)
 
     def _order(self, expected: Block, found: Block) -> None:
         names = [member.name for member in expected.members or ()]

@@ -89,6 +89,11 @@ def missing_member(struct: str, name: str, declared: str, extra: str | None) -> 
     return f"member `{name}` of `{struct}` is missing{instead}", hint
 
 
+def missing_semicolon(struct: str, name: str) -> tuple[str, str]:
+    """A member whose declaration does not end."""
+    return f"error: `;` is missing after member `{name}` of `{struct}`", f"write `{name};`"
+
+
 def extra_member(struct: str, name: str) -> tuple[str, str]:
     """A member that the host does not set."""
     return (

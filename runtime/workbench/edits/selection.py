@@ -41,6 +41,7 @@ from .rules import Rule, refuse_rule, rule_of
 from .slots import OTHER_NAME, Slot, is_writable, python_file, read_text, slot_of
 from .stored_tunings import shape_class, tuned_module
 from .variants import EDIT, GENERATED, TUNED, Variants, digest_of, unknown_variant, variant_of
+from .watching import stamp_of
 
 if TYPE_CHECKING:
     from ....transpiler.backend.module.compilation import Compilation
@@ -58,11 +59,12 @@ def choose(
     args: Sequence[object] = (),
     wanted: str | None = None,
     compared: Callable[[str], str] | None = None,
+    is_awaited: bool = False,
 ) -> Choice:
     """Return what a launch runs, built and checked.
 
     args: of the launch; the values tuned for their shapes are used. wanted: the variant that `kernel.use` names.
-    compared: compares a variant on the arguments of the launch; returns what differs, "" for nothing.
+    compared: compares a variant on those arguments; returns what differs, or "". is_awaited: launches watch for a slot.
 
     The device has compiled the module then, so that building it again costs nothing. Raises: TaichiCompilationError for
     an edit that cannot run, unless the policy is fallback; TaichiRuntimeError for a variant that does not exist.
@@ -72,8 +74,6 @@ def choose(
         return Choice(module, variant_of(module))
     slot = slot_of(specialization, session.config.edits_dir)
     reason = ""
-    no_paths: tuple[Path, ...] = ()
-    watched = no_paths
     if wanted is None and compared is not None and policy != "strict" and not _has_edit(slot, module):
         reason = _carry_over(specialization, module, session.config.edits_dir, compared)
         slot = slot_of(specialization, session.config.edits_dir)
@@ -81,36 +81,37 @@ def choose(
         if wanted not in (None, EDIT, GENERATED):
             raise unknown_variant(module, wanted, (), slot.folder)
         _warn_of_debug(session, specialization, module)
-        watched = (slot.folder, slot.folder.parent) if policy == "watch" else watched
-        return Choice(module, variant_of(module, reason=reason), watched)
+        return Choice(module, variant_of(module, reason=reason), slot.awaited if is_awaited else ())
+    watched = _watched(slot, module, GENERATED)
+    seen = {path: stamp_of(path) for path in watched[1:]}
     try:
         found = select(specialization, slot, module, wanted)
         watched = _watched(slot, module, found.name)
         if found.dispatch is not None:
             return Choice(module, variant_of(module), watched, found.dispatch)
-        bases = Bases(specialization, module)
         proposals: list[Proposal] | None = None if policy == "strict" or compared is None else []
-        stored, paths = module, no_paths
+        stored, paths = module, tuple[Path, ...]()
         if found.name != GENERATED:
-            stored, paths = load(slot, module, found.name, bases, proposals, keeps_macros=True)
+            stored, paths = load(slot, module, found.name, Bases(specialization, module), proposals, keeps_macros=True)
         variant = GENERATED if stored is module else found.name or EDIT
         if proposals and compared is not None:
             _accept_compared(proposals, compared(variant))
+            seen = {}  # the accepted merge has been written
         edited, values = _tuned(session, specialization, slot, module, stored, variant, args)
         if edited is module:
-            return Choice(module, variant_of(module, reason=found.reason), watched)
-        named = {_VARIANT.sub("", path.name): path for path in paths}
-        written = edited
+            return Choice(module, variant_of(module, reason=found.reason), watched, seen=seen)
+        written, named = edited, {_VARIANT.sub("", path.name): path for path in paths}
         edited, active = expanded(session, module, written, named)
         build(session, module, edited if active is None else active, paths, written=written)
     except TaichiCompilationError as error:
         if policy != "fallback":
             raise
         warn_user(f"{error}\nThe generated source of kernel `{module.kernel}` runs instead (edits='fallback')")
-        return Choice(module, variant_of(module, reason="the edit was left out"), watched)
+        return Choice(module, variant_of(module, reason="the edit was left out"), watched, seen=seen)
     by = accepted_by(slot, module, found.name) if variant != GENERATED else ""
     reason = "; ".join(filter(None, (found.reason, f"merged, accepted by {by}" if by else "")))
-    return Choice(edited, replace(variant_of(edited, variant, paths, reason), knobs=values), watched, active=active)
+    described = replace(variant_of(edited, variant, paths, reason), knobs=values)
+    return Choice(edited, described, watched, active=active, seen=seen)
 
 
 def _has_edit(slot: Slot, module: BackendModule) -> bool:

@@ -17,6 +17,7 @@ import os
 import re
 import stat
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,8 @@ BASE = ".base"
 FACTS = "slot.json"
 MAX_BYTES = 1 << 25
 """Size limit of a file in a slot; sources have kilobytes."""
+SAVING_SECONDS, SAVING_TRIES = 0.2, 10
+"""How long a file that has just been emptied may stay so while it is saved, and how often it is read then."""
 OTHER_NAME = "name it otherwise, such as `mine`"
 IR_SUFFIX = ".ssa"
 """Of the final IR as text; `.ir` is the file of a module of the interpreter."""
@@ -49,6 +52,11 @@ class Slot:
     """The folder of one specialization's edits. It need not exist."""
 
     folder: Path
+
+    @property
+    def awaited(self) -> tuple[Path, ...]:
+        """What changes when a slot that does not exist is made."""
+        return self.folder, self.folder.parent
 
     def path(self, name: str, variant: str = "") -> Path:
         """Return the path of the edit of the module's file `name`. variant: of a named one, without `@`."""
@@ -193,7 +201,7 @@ def read_text(path: Path) -> str | None:
 def source_text(path: Path) -> str:
     """Return a file with plain line ends. Raises: EditError if it is none of UTF-8 text."""
     try:
-        data = _content(path)
+        data = _saved_content(path)
     except FileNotFoundError:
         hint = "restore its target, or delete the link"
         raise EditError(f"{path}:1: the edited source is a link to nothing", hint) from None
@@ -210,6 +218,17 @@ def source_text(path: Path) -> str:
         line = text[: text.index("\x00")].count("\n") + 1
         raise EditError(f"{path}:{line}: the source contains a NUL character", "remove it")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _saved_content(path: Path) -> bytes:
+    """Return the content of a file; an editor that empties it before it writes is waited for."""
+    data = _content(path)
+    for _ in range(SAVING_TRIES):
+        if data or abs(time.time() - path.stat().st_mtime) > SAVING_SECONDS:
+            break
+        time.sleep(SAVING_SECONDS / SAVING_TRIES)
+        data = _content(path)
+    return data
 
 
 def _content(path: Path) -> bytes:

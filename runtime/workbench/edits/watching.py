@@ -6,28 +6,30 @@ In: a launcher and the files of its source. Out: a launcher that checks their ti
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from weakref import ref
 
 from ....transpiler.errors import TaichiCompilationError, warn_user
-from ...session.module_source import Choice, Recompiled
+from ...session.module_source import Choice, Recompiled, Stamp
 
 
 def follow(
     launch: Callable[..., Any], choice: Choice, kernel: ref[Recompiled], key: Any, policy: str
 ) -> Callable[..., Any]:
-    """Return a launcher that recompiles the kernel after a watched file has changed.
+    """Return a launcher that recompiles the kernel after a watched file has changed since it was read.
 
+    What is saved while the compiler still works on the text before is seen by the next launch.
     Under the policy "watch" an edit that cannot run causes one warning, and the last good source keeps running; under
     the others every launch raises its error until the file is right again.
     """
     files = [os.fspath(path) for path in choice.watched]
-    seen = _times(files)
+    seen = [choice.seen[path] if path in choice.seen else stamp_of(path) for path in choice.watched]
 
     def launch_latest(*args: Any) -> Any:
         nonlocal seen
-        now = _times(files)
+        now = [_stamp(file) for file in files]
         owner = kernel() if now != seen else None
         if owner is not None:
             try:
@@ -55,14 +57,17 @@ def dispatch(choice: Choice, kernel: ref[Recompiled], key: Any) -> Callable[...,
     return launch_chosen
 
 
-def _times(files: Sequence[str]) -> list[tuple[int, int] | None]:
-    """Return when each file was changed and its size, None if it does not exist."""
-    found: list[tuple[int, int] | None] = []
-    for file in files:
-        try:
-            status = os.stat(file)
-        except OSError:
-            found.append(None)
-        else:
-            found.append((status.st_mtime_ns, status.st_size))
-    return found
+def stamp_of(path: Path) -> Stamp | None:
+    """Return when a file and its permissions were changed, and its size; None if it does not exist.
+
+    `cp -p` and `tar` restore the time of the content, and `chmod` leaves it: the time of the entry shows both.
+    """
+    return _stamp(os.fspath(path))
+
+
+def _stamp(file: str) -> Stamp | None:
+    try:
+        status = os.stat(file)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size

@@ -55,6 +55,7 @@ def test_each_mistake_is_refused_at_its_line(seed: Seed) -> None:
     [
         ((("float s = ", "float s = q + "),), "q + a", r"error: 'q' undeclared"),
         (((r"(float s = [^;]*);", r"\1"),), "b(i, j) = ", "error: expected .*';'"),
+        (((r"int n;", "int n"),), "int n", "error: `;` is missing after member `n` of `Args`"),
         ((("0[.]25f", "(0.25f"),), "b(i, j) = ", r"error: expected '\)'"),
         (((r"\}\n\Z", ""),), "void jacobi_0", "error: the source ends before all brackets are closed"),
         (((r"\Z", "}\n"),), "}", "error: expected"),

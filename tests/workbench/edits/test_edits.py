@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import warnings
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import written_programs
 
 import shadesmith as ti
 from shadesmith.runtime.session import session as sessions
+from shadesmith.runtime.workbench.edits import selection
 from shadesmith.runtime.workbench.edits.header import without_header
 
 pytestmark = pytest.mark.targets("cpu", "vulkan", "cuda")  # the interpreter runs no text
@@ -169,6 +171,67 @@ def test_watching_keeps_the_last_good_text(target: str, tmp_path: Path) -> None:
         written_programs.replaced(path, "10.0 +", "20.0")
         program.scale(2.0, x)
     assert np.all(x == 192)
+
+
+def test_a_slot_that_comes_back_is_used_again(target: str, tmp_path: Path) -> None:
+    program = written_programs.write(tmp_path / "p.py", SCALE)
+    x = ones()
+    path = begin(program.scale, 2.0, x)
+    written_programs.replaced(path, "args.a * x(i)", "args.a * x(i) + 10.0")
+    for moved in (path.parent, path.parent.parent):
+        program.scale(2.0, x)
+        assert program.scale.last_launch.variant == "edit"
+        moved.rename(tmp_path / "away")
+        program.scale(2.0, x)
+        assert program.scale.last_launch.variant == "generated"
+        (tmp_path / "away").rename(moved)
+        program.scale(2.0, x)
+        assert program.scale.last_launch.variant == "edit"
+
+
+def test_what_is_saved_during_a_compilation_runs_next(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = written_programs.write(tmp_path / "p.py", SCALE)
+    x = ones()
+    path = begin(program.scale, 2.0, x)
+    written_programs.replaced(path, "args.a * x(i)", "args.a * x(i) + 10.0")
+    build = selection.build
+
+    def saved_again(*args, **options) -> None:
+        monkeypatch.setattr(selection, "build", build)
+        build(*args, **options)
+        written_programs.replaced(path, "10.0", "30.0")
+
+    monkeypatch.setattr(selection, "build", saved_again)
+    program.scale(2.0, x)
+    x.fill(1)
+    program.scale(2.0, x)
+    assert np.all(x == 32)
+
+
+def test_an_editor_that_empties_the_file_first_is_waited_for(target: str, tmp_path: Path) -> None:
+    program = written_programs.write(tmp_path / "p.py", SCALE)
+    x = ones()
+    path = begin(program.scale, 2.0, x)
+    text = path.read_text().replace("args.a * x(i)", "args.a * x(i) + 10.0")
+    path.write_text("")
+    saving = threading.Timer(0.05, path.write_text, [text])
+    saving.start()
+    program.scale(2.0, x)
+    saving.join()
+    assert np.all(x == 14)
+
+
+def test_permissions_are_checked_when_they_change(target: str, tmp_path: Path) -> None:
+    program = written_programs.write(tmp_path / "p.py", SCALE)
+    x = ones()
+    path = begin(program.scale, 2.0, x)
+    written_programs.replaced(path, "args.a * x(i)", "args.a * x(i) + 10.0")
+    program.scale(2.0, x)
+    path.chmod(0o666)
+    with pytest.raises(ti.TaichiCompilationError, match="everybody may write to it"):
+        program.scale(2.0, x)
 
 
 @pytest.mark.all_targets
