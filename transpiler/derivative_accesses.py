@@ -14,14 +14,15 @@ from .frontend.source.specialization import Specialization
 from .ir.nodes import walk
 from .ir.statements import AtomicOp, GlobalStore
 from .passes import PassContext, run
-from .passes.context import ElementAccess, Flow
+from .passes.context import ElementAccess, Flow, SummedGradient
 from .passes.derivatives.parts import activity
 
 
 class DerivativeAccesses(NamedTuple):
     """What a kernel and its gradient access; by binding: the captured array, the argument's position, the name.
 
-    flows: through which arrays without a gradient the kernel passes numbers on.
+    flows: through which arrays without a gradient the kernel passes numbers on. summed: which arrays have to be
+    different ones.
     """
 
     accesses: list[ElementAccess]
@@ -29,6 +30,7 @@ class DerivativeAccesses(NamedTuple):
     parameters: list[int | None]
     names: list[str]
     flows: list[Flow]
+    summed: list[SummedGradient]
 
 
 def has_gradients(specialization: Specialization) -> bool:
@@ -58,7 +60,8 @@ def derivative_accesses(specialization: Specialization) -> DerivativeAccesses:
     """
     result = build(specialization)
     context = PassContext(specialization.options, specialization.capabilities)
-    run(result.kernel, context, last="reverse_mode")
+    arrays = [array for array in result.kernel.arrays if array.may_alias]
+    run(result.kernel, context, last="gather_adjoints" if len(arrays) > 1 else "reverse_mode")
     parameters = [array.parameter for array in result.kernel.arrays]
     names = [array.path or array.name for array in result.kernel.arrays]
-    return DerivativeAccesses(context.accesses, result.fields, parameters, names, context.flows)
+    return DerivativeAccesses(context.accesses, result.fields, parameters, names, context.flows, context.summed)

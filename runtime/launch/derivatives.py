@@ -105,7 +105,7 @@ def check_archivable(specialization: Specialization) -> None:
 
 def named_arrays(instance: Instance, flat_arguments: Sequence[Any]) -> dict[str, Any]:
     """Return the arrays of a kernel and of its gradient by name."""
-    _, fields, parameters, names, _ = _KNOWN[instance]
+    _, fields, parameters, names, *_ = _KNOWN[instance]
     values = (
         field() if field is not None else None if parameter is None else flat_arguments[parameter]
         for field, parameter in zip(fields, parameters, strict=True)
@@ -115,14 +115,15 @@ def named_arrays(instance: Instance, flat_arguments: Sequence[Any]) -> dict[str,
 
 def guarded(instance: Instance, launch: Callable[..., Any]) -> Callable[..., Any]:
     """Return `launch`; of a gradient that needs values from before its kernel's launch, one that asks for a tape."""
-    accesses, _, parameters, _, _ = _KNOWN[instance]
+    accesses, _, parameters, names, _, summed = _KNOWN[instance]
     needing = next((access for access in accesses if access.purpose == "replayed"), None)
     stored, needed = (
         {parameters[a.binding]: a for a in accesses if (a.purpose == "stored") == is_store}
         for is_store in (True, False)
     )
     pairs = [(p, q) for p in stored for q in needed if p is not None and q is not None and p != q]
-    if needing is None and not pairs:
+    sums = [(parameters[each.binding], parameters[each.other], each) for each in summed]
+    if needing is None and not pairs and not sums:
         return launch
 
     def checked_launch(*args: Any) -> Any:
@@ -132,6 +133,14 @@ def guarded(instance: Instance, launch: Callable[..., Any]) -> Callable[..., Any
                     TaichiRuntimeError,
                     f"The gradient needs this value, and the kernel writes the same memory as `{stored[p].name}`",
                     "pass different arrays",
+                )
+        for p, q, each in sums:
+            if is_same_memory(args[p], args[q]):
+                raise each.location.error(
+                    TaichiRuntimeError,
+                    f"The gradients of `{names[each.binding]}` and `{names[each.other]}` are the same memory, and one "
+                    "is a sum of what is in the other",
+                    'pass different arrays, or leave that out: `ti.init(passes="-gather_adjoints")`',
                 )
         if needing is not None and not _tapes:
             raise needing.location.error(

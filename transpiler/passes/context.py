@@ -57,6 +57,20 @@ class Flow:
 
 
 @dataclass(frozen=True, slots=True)
+class SummedGradient:
+    """A gradient whose elements are sums over iterations that access another one, which must be other memory.
+
+    Attributes:
+        binding, other: of the arrays of both.
+        location: of the statement whose adjoint is added.
+    """
+
+    binding: int
+    other: int
+    location: SourceLocation
+
+
+@dataclass(frozen=True, slots=True)
 class PassRun:
     """One run of a pass. start: by `perf_counter` [s]."""
 
@@ -74,6 +88,7 @@ class PassContext:
         record: called after each pass that changed the kernel, with its stage and name.
         warnings: messages for the user.
         accesses, flows: of a gradient's kernel, what a tape has to know.
+        summed: of a gradient's kernel, which ndarrays have to be different ones.
         times: seconds in each pass, summed over its runs, in order of the first run.
         runs: all runs of passes, in order.
         changes: how many runs of passes that are not required have changed the kernel.
@@ -88,6 +103,7 @@ class PassContext:
     warnings: list[str] = field(default_factory=list)
     accesses: list[ElementAccess] = field(default_factory=list)
     flows: list[Flow] = field(default_factory=list)
+    summed: list[SummedGradient] = field(default_factory=list)
     times: dict[str, float] = field(default_factory=dict)
     runs: list[PassRun] = field(default_factory=list)
     changes: int = 0

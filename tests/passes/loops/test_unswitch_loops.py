@@ -73,3 +73,22 @@ def test_the_branch_is_around_the_loop_and_borders_are_another_task() -> None:
 def test_elements_that_the_loop_stores_keep_their_branch() -> None:
     ti.init(arch=ti.cpu)
     assert "(peel_borders)" not in of_what_it_stores.source(*inputs())
+
+
+@ti.kernel
+def of_a_quotient(x: Grid, y: ti.types.ndarray(ti.f32, 1)):
+    for i in y:
+        s = 0.0
+        for j in range(x.shape[1]):
+            if i // x.shape[1] > 1:
+                s += x[0, j]
+        y[i] = s
+
+
+def test_without_an_iteration_nothing_divides_by_zero() -> None:
+    ti.init(arch=ti.cpu)
+    y = np.ones(20, np.float32)
+    of_a_quotient(np.ones((1, 0), np.float32), y)
+    assert not y.any()
+    of_a_quotient(np.ones((1, 5), np.float32), y)
+    assert y.tolist() == [0] * 10 + [5] * 10

@@ -41,6 +41,32 @@ def test_starts_of_cells(target: str, n: int) -> None:
     assert NOTE in cuda(scan)
 
 
+def test_a_function_reads_what_one_thread_stores() -> None:
+    """All threads have called it before the first one stores."""
+    ti.init(arch=ti.cpu, log_level=ti.ERROR)
+    a, b, c = ti.field(ti.i32, 64), ti.field(ti.i32, 300), ti.field(ti.i32, 300)
+
+    @ti.real_func
+    def first() -> ti.i32:
+        s = 0
+        for j in range(64):
+            s += a[j] * j
+        return s
+
+    @ti.kernel
+    def scan():
+        s = first()
+        a[3] = s
+        ti.loop_config(serialize=True)
+        for i in range(300):
+            c[i] = s
+            s += b[i]
+
+    source = cuda(scan)
+    assert NOTE in source
+    assert re.search(r"first\(args\);.*?__syncthreads\(\);\s+if \(thread == 0\) \{\s+a\(3\)", source, re.DOTALL)
+
+
 @pytest.mark.parametrize("n", [0, 1, 255, 1024, 2500])
 def test_what_is_left_over(target: str, n: int) -> None:
     """Elements that meet a condition, in order; the launch knows how many there are, and a second sum."""

@@ -185,3 +185,32 @@ def test_what_is_not_shared() -> None:
     assert REMARK in others.source(0, arch=ti.cuda)
     for case in range(1, 4):
         assert REMARK not in others.source(case, arch=ti.cuda), case
+
+
+def test_a_function_accesses_what_threads_of_a_row_store() -> None:
+    """One thread would read elements that others have just stored, or store them, and none waits for another."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    a, b, line = ti.field(ti.f32, (64, 256)), ti.field(ti.f32, (64, 256)), ti.field(ti.f32, 64)
+
+    @ti.real_func
+    def last(i: ti.i32) -> ti.f32:
+        return b[i, 255] * 2
+
+    @ti.real_func
+    def put(i: ti.i32, s: ti.f32) -> ti.f32:
+        b[i, 3] = s
+        return s
+
+    @ti.kernel
+    def rows(case: ti.template()):
+        for i in range(64):
+            s = 0.0
+            for j in range(256):
+                s += a[i, j]
+                if ti.static(case > 0):
+                    b[i, j] = a[i, j]
+            line[i] = s + (put(i, s) if ti.static(case == 2) else last(i))
+
+    assert REMARK in rows.source(0, arch=ti.cuda)
+    for case in (1, 2):
+        assert REMARK not in rows.source(case, arch=ti.cuda), case

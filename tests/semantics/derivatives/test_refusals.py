@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import shadesmith as ti
@@ -117,3 +118,31 @@ def test_a_gradient_reads_like_its_kernel(fields: dict[str, Any], define_kernel:
     assert source.index("y_grad(i) = 0.0f;") > source.index("x_grad(i) +=")
     assert "x_grad(i) += v_adj * args.a;" in source
     assert len(source) <= 2.2 * len(kernel.source(2.0))
+
+
+def test_a_gradient_is_no_sum_of_what_is_in_itself(fields: dict[str, Any]) -> None:
+    """In one loop an iteration clears what it has read before it adds; `gather_adjoints` adds in a loop before."""
+
+    @ti.kernel
+    def kernel(a: ti.types.ndarray(), b: ti.types.ndarray()):
+        for i in range(2):
+            b[i] = a[i + 2] * 2 + a[i] * 5
+
+    a, b = (ti.ndarray(float, 4, needs_grad=True) for _ in range(2))
+    b.grad.from_numpy(np.array([1, 10, 0, 0], np.float32))
+    kernel.grad(a, b)
+    assert a.grad.to_numpy().tolist() == [5, 50, 2, 20] and not b.grad.to_numpy().any()
+    with pytest.raises(ti.TaichiRuntimeError, match="gradients of `a` and `b` are the same memory"):
+        kernel.grad(b, b)
+
+
+def test_a_gradient_of_other_elements_may_be_in_the_same_array(fields: dict[str, Any]) -> None:
+    @ti.kernel
+    def kernel(a: ti.types.ndarray(), b: ti.types.ndarray()):
+        for i in range(2):
+            b[i] = a[i + 2] * 2 + a[i + 3]
+
+    a = ti.ndarray(float, 5, needs_grad=True)
+    a.grad.from_numpy(np.array([1, 7, 3, 4, 5], np.float32))
+    kernel.grad(a, a)
+    assert a.grad.to_numpy().tolist() == [0, 0, 5, 19, 12]

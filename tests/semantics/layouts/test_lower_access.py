@@ -214,3 +214,19 @@ def test_it_is_a_pass_like_others() -> None:
     assert "ptr x ($" in step.diff() and "ptr x at $" in step.diff()
     assert (x.to_numpy() == 1).all()
     assert "made by lower_access" in str(add.blame("$" + add.ir("final").split("ptr x at $")[1].split("\n")[0]))
+
+
+def test_a_quotient_by_what_may_be_zero_stays_in_its_loop() -> None:
+    ti.init(arch=ti.cpu, log_level=ti.ERROR, passes="+lower_access")
+
+    @ti.kernel
+    def sums(x: ti.types.ndarray(ti.f32, 2), y: ti.types.ndarray(ti.f32, 1)):
+        for i in y:
+            s = 0.0
+            for j in range(x.shape[1]):
+                s += x[i % x.shape[1], j]
+            y[i] = s
+
+    y = np.ones(6, np.float32)
+    sums(np.ones((3, 0), np.float32), y)
+    assert not y.any()

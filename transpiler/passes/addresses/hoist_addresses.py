@@ -11,17 +11,18 @@ an iteration. Values that the user has named stay where Python has them.
 from __future__ import annotations
 
 from ...ir.nodes import Block, Statement, blocks, operands, walk
-from ...ir.statements import ArgLoad, ArrayShape, Cast, Const, If, LoopIndex, Operation, RangeFor, While
+from ...ir.statements import ArgLoad, ArrayShape, Cast, Const, If, LoopIndex, Operation, RangeFor, While, is_const
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar
 from ..analysis.addresses import is_flat_pointer
 from ..context import PassContext
 
 TOTAL = (
-    "add", "sub", "mul", "neg", "wrapping_add", "wrapping_sub", "wrapping_mul", "plain_div", "plain_mod", "near_mod",
-    "close_mod",
+    "add", "sub", "mul", "neg", "wrapping_add", "wrapping_sub", "wrapping_mul", "near_mod", "close_mod",
 )  # fmt: skip
-"""Operations of addresses; a divisor is a constant."""
+"""Operations of addresses that cannot fail."""
+DIVISIONS = ("plain_div", "plain_mod")
+"""Those that cannot if the divisor is a constant: processors trap zeros."""
 ATOMS = (Const, ArrayShape, LoopIndex, ArgLoad)
 
 
@@ -48,7 +49,9 @@ def _is_movable(value: Statement) -> bool:
     if isinstance(value, ATOMS):
         return True
     is_whole = isinstance(value.type, Scalar) and value.type.is_integral and value.name is None
-    return is_whole and (isinstance(value, Cast) or (isinstance(value, Operation) and value.op in TOTAL))
+    if isinstance(value, Operation):
+        return is_whole and (value.op in TOTAL or (value.op in DIVISIONS and is_const(value.operands[1])))
+    return is_whole and isinstance(value, Cast)
 
 
 def _in_block(block: Block, needed: set[Statement]) -> bool:

@@ -11,10 +11,14 @@ The indices are solved for those of the loops (`inverted_indices.py`). The sum c
 a loop that adds at many places is left alone if its iterations are long. One that adds the adjoint of a sum over a
 serial loop, as of a convolution under a ReLU, becomes two, of which the first one stores that adjoint
 (`stored_adjoints.py`). The gradient has the same bits in each run.
+
+A launch in which two ndarrays are one would add before an iteration clears what it has read. `PassContext.summed` says
+which have to be different ones.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
 
@@ -37,7 +41,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel
 from ..analysis.linear import Reader
 from ..analysis.queries import is_parallel_loop, trip_count
-from ..context import PassContext
+from ..context import PassContext, SummedGradient
 from ..derivatives.parts.prune import prune
 from .parts.gathering_loop import Bounds, Built, GatheringLoop
 from .parts.inverted_indices import Access, Gathering, accesses_in, axes_of, find_gatherings
@@ -62,7 +66,7 @@ def gather_adjoints(kernel: Kernel, context: PassContext) -> bool:
     for statement in kernel.body.statements:
         if is_parallel_loop(statement):
             assert isinstance(statement, (RangeFor, StructFor))
-            result += _replaced(statement, primal)
+            result += _replaced(statement, primal, context)
         else:
             result.append(statement)
     if result == kernel.body.statements:
@@ -72,7 +76,7 @@ def gather_adjoints(kernel: Kernel, context: PassContext) -> bool:
     return True
 
 
-def _replaced(loop: Loop, primal: dict[Array, Array]) -> list[Statement]:
+def _replaced(loop: Loop, primal: dict[Array, Array], context: PassContext) -> list[Statement]:
     """Return the loops that gather what a loop adds to gradients, and the loop without these additions."""
     found = _gatherings(loop, primal)
     if not found.is_light:
@@ -80,7 +84,9 @@ def _replaced(loop: Loop, primal: dict[Array, Array]) -> list[Statement]:
             others = _gatherings(second, primal)
             if others.built and others.is_light:
                 first.body.statements[-1].remarks = (Remark(STORED),)
+                context.summed += others.summed
                 return [first, *_without(second, others)]
+    context.summed += found.summed
     return _without(loop, found)
 
 
@@ -92,10 +98,14 @@ def _without(loop: Loop, found: _Found) -> list[Statement]:
 
 @dataclass(slots=True)
 class _Found:
-    """What can be gathered of a loop. is_light: no sum is left out because it would be computed again and again."""
+    """What can be gathered of a loop. is_light: no sum is left out because it would be computed again and again.
+
+    summed: which ndarrays have to be different ones for it.
+    """
 
     built: list[tuple[Gathering, Built]] = field(default_factory=list)
     is_light: bool = True
+    summed: list[SummedGradient] = field(default_factory=list)
 
 
 def _gatherings(loop: Loop, primal: dict[Array, Array]) -> _Found:
@@ -113,6 +123,7 @@ def _gatherings(loop: Loop, primal: dict[Array, Array]) -> _Found:
             continue
         if _is_short(built.repeated):
             found.built.append((gathering, built))
+            found.summed += _must_differ(gathering, accesses, primal)
         else:
             found.is_light = False
     return found
@@ -181,6 +192,27 @@ def _sees_old_values(loads: set[Statement], accesses: list[Access], loop: Loop) 
                 if not isinstance(store.statement, GlobalStore) or not _comes_before(load, store, loop):
                     return False
     return True
+
+
+def _must_differ(gathering: Gathering, accesses: list[Access], primal: dict[Array, Array]) -> Iterator[SummedGradient]:
+    """Yield the gradients of which an iteration may load or store an element that it adds to, if both are one array."""
+    summed, seen = gathering.array, set[Array]()
+    for access in accesses:
+        other = access.pointer.array
+        may_be_one = other is not summed and other.may_alias and summed.may_alias and other.ndim == summed.ndim
+        if other in seen or other not in primal or not may_be_one or isinstance(access.statement, AtomicOp):
+            continue
+        near = [addition for addition in gathering.additions() if not _differ(addition, access)]
+        if near:
+            seen.add(other)
+            location = near[0].statement.location
+            yield SummedGradient(primal[summed].binding, primal[other].binding, location)
+
+
+def _differ(one: Access, other: Access) -> bool:
+    """Return whether an iteration certainly accesses two elements: an index is more than the other by a number."""
+    pairs = zip(one.sums, other.sums, strict=True)
+    return any(a is not None and b is not None and a.plus(b, -1).number not in (None, 0) for a, b in pairs)
 
 
 def _are_apart(load: Access, store: Access) -> bool:

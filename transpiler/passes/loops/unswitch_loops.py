@@ -14,7 +14,8 @@ from __future__ import annotations
 from ...ir.nodes import Block, Statement, walk_blocks
 from ...ir.statements import ArgLoad, ArrayShape, Cast, Const, If, LoopIndex, Operation, RangeFor, repeats
 from ...ir.tasks import Kernel
-from ..analysis.queries import computed_from, is_index_of
+from ..analysis.queries import computed_from, is_index_of, trip_count
+from ..analysis.speculation import may_be_early
 from ..context import PassContext
 
 PURE = (ArgLoad, ArrayShape, Cast, Const, LoopIndex, Operation)
@@ -41,6 +42,8 @@ def _exchanged(loop: RangeFor) -> list[Statement]:
         return [loop]
     moved = [s for s in others if s in computed_from(branch.condition)]
     if any(is_index_of(s, loop) for s in moved):
+        return [loop]
+    if not trip_count(loop) and not all(map(may_be_early, moved)):  # without an iteration nothing divides by 0
         return [loop]
     loop.body.statements = [*(s for s in others if s not in moved), *branch.then]
     branch.then = Block([loop])

@@ -30,7 +30,8 @@ Integers are exact. Sums of floats need `fast_math`, since their order changes.
 from __future__ import annotations
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Remark, Statement, walk
+from ...ir.functions import Call
+from ...ir.nodes import Block, Effect, Remark, Statement, walk
 from ...ir.statements import (
     Alloca,
     Array,
@@ -114,6 +115,12 @@ def _share_serial(kernel: Kernel, task: Task, capabilities: Capabilities, option
 def _is_long(scans: Scans) -> bool:
     count = trip_count(scans.loop)
     return not scans.apart and (count is None or count >= FEWEST)
+
+
+def _loads_elements(statement: Statement) -> bool:
+    """Return whether a statement loads elements, or calls a function that does."""
+    inside = walk(Block([statement]))
+    return any(isinstance(s, GlobalLoad) or (isinstance(s, Call) and s.EFFECT & Effect.READ) for s in inside)
 
 
 def _bytes(found: Found) -> int:
@@ -247,7 +254,7 @@ class _Sharing:
                 has_loaded = found.joined == {}
             elif not stores_elements(statement):
                 builder.add(statement)
-                has_loaded |= any(isinstance(s, GlobalLoad) for s in walk(Block([statement])))
+                has_loaded |= _loads_elements(statement)
             else:
                 if has_loaded:
                     builder.add(Barrier("block"))

@@ -12,6 +12,7 @@ from collections.abc import Collection
 from operator import attrgetter
 
 from ....ir.elements.own_memory import is_alone
+from ....ir.functions import calls
 from ....ir.nodes import Statement, walk
 from ....ir.statements import (
     ArgLoad,
@@ -47,6 +48,9 @@ def own_stores(task: Task, rows: list[RangeFor], changes: Collection[Statement] 
             if not isinstance(pointer, GlobalPtr) or not _is_plain(pointer.array):
                 return None
             places[pointer.array] = pointer, row_of[store]
+    called = {array for call in calls(task.body) for array in call.function.reads | call.function.writes}
+    if any(array is other or (array.may_alias and other.may_alias) for array in places for other in called):
+        return None  # nobody sees which elements
     scattered = {base_array(access.pointer): None for access in accesses if access in changes}
     apart: dict[tuple[Array, Array], bool] = {}
     for access in accesses:
