@@ -10,9 +10,9 @@ is below n. Since integers wrap (`-fwrapv`), so may `2 * i`, and each of the ele
 gcc loads them one by one, or gathers them. Correlations of 2,000 frames of 1,024 floats with 400 shifts took one core
 1,357 ms before and 76 after (Taichi: 68), spectra of 1,500 frames 95 and 12 (26; both Intel Xeon).
 
-An axis qualifies whose bounds are constants, and whose index is a term or a factor, in 32 bits, of an index of an array
-that changes in the innermost loops, too: the index of another loop is a term, or iterations of the axis may themselves
-become lanes. Where only the launch knows the bounds, nobody knows whether something wraps.
+An axis qualifies whose bounds are constants, and whose index is a term or a factor, in 32 bits, of the last index of an
+array, which changes in the innermost loops, too: the index of another loop is a term, or iterations of it may become
+lanes. Where only the launch knows the bounds, nobody knows whether something wraps.
 """
 
 from __future__ import annotations
@@ -46,11 +46,10 @@ def _ranged_axes(task: Task) -> tuple[int, ...]:
     if task.lane_loops or any(isinstance(s, While) or trip_count(s) is None for s in serial):
         last = set()  # gcc knows it, or makes no vectors of these iterations
     used: set[int] = set()
-    for pointer in [s for s in walk(task.body) if isinstance(s, GlobalPtr)]:
-        for index in pointer.indices:
-            found = _terms(index)
-            axes = {s.axis for s in found if s.loop is loop}
-            used |= axes if len(found) > 1 else axes & last
+    for pointer in [s for s in walk(task.body) if isinstance(s, GlobalPtr) and s.indices]:
+        found = _terms(pointer.indices[-1])  # along which elements are neighbours
+        axes = {s.axis for s in found if s.loop is loop}
+        used |= axes if len(found) > 1 else axes & last
     if task.lane_loops:
         used.discard(len(loop.starts) - 1)  # which is that of a lane
     return tuple(axis for axis in sorted(used) if _is_known(loop, axis))
