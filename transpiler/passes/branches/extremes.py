@@ -27,10 +27,12 @@ from ...ir.statements import (
     LocalLoad,
     LocalStore,
     MatrixInit,
+    MatrixPtr,
     Operation,
     Rand,
     RangeFor,
     While,
+    is_const,
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, element_of, f32, f64
@@ -157,6 +159,8 @@ def _running(root: Block) -> dict[Statement, Statement]:
         for store in walk(loop.body):
             if not isinstance(store, LocalStore) or store.pointer in own or (count or ALMOST_ALWAYS) < ALMOST_ALWAYS:
                 continue
+            if isinstance(store.pointer, MatrixPtr) and not all(map(is_const, store.pointer.indices)):
+                continue  # each time another element, as in a sorting network
             if isinstance(store.value, Operation):
                 for operand in store.value.operands:
                     if isinstance(operand, LocalLoad) and operand.pointer is store.pointer:
