@@ -187,6 +187,7 @@ class Task:
         lane_loops: the number of neighbouring iterations of the innermost axis whose loops are run together, 0 if each
             is run by itself. The parts of the body between loops are `ThreadFor`s over these iterations.
         wide_counter: the index of the loop has 64 bits, as that of places in memory has (C).
+        ranged_axes: those whose bounds the source repeats, since addresses are computed from the index (C).
         short_vectors: a compiler shall not take many iterations of the serial loops at a time.
         is_straight: a compiler shall make no jumps of minima and maxima, which are no part of loops.
         is_scalar: a compiler shall make no vectors of the iterations.
@@ -228,6 +229,7 @@ class Task:
     as_lanes: bool = False
     lane_loops: int = 0
     wide_counter: bool = False
+    ranged_axes: tuple[int, ...] = ()
     short_vectors: bool = False
     is_straight: bool = False
     is_scalar: bool = False

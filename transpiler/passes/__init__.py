@@ -155,6 +155,7 @@ from .tiles.padded_rows import padded_rows
 from .tiles.register_tiles import register_tiles
 from .tiles.staged_stores import staged_stores
 from .tiles.transposed_tiles import transposed_tiles
+from .vectors.index_ranges import index_ranges
 from .vectors.lane_halves import lane_halves
 from .vectors.lane_loops import lane_loops
 from .vectors.lane_terms import lane_terms
@@ -274,6 +275,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     normal_numbers: ("rsqrt", "sqrt", "norm"),
     short_angles: ("sin", "cos"),
     short_quotients: ("div",),
+    index_ranges: ("add", "sub", "mul", "shl"),
     exact_ends: (RangeFor,),
     static_rows: (RangeFor,),
     unroll_loops: (RangeFor,),
@@ -426,6 +428,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         addresses,  # shares and moves what `lower_access` has added; not `simplify`, which would undo `expand_vectors`
         empty_loops,  # after all passes that change the bounds of parallel loops; before `wrapping`
         wide_counters,  # after all passes that add uses of an index; before `wrapping`
+        index_ranges,  # after `wide_counters`, whose indices do not wrap; before `wrapping`: it knows sums
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
         extremes,  # likewise

@@ -47,6 +47,10 @@ static inline int lanes_end(int first, int end, int lanes) {
     return (int64_t)end - first < lanes ? end : first + lanes;
 }
 
+// Tells gcc what holds. It does not know the range of an index that threads share, and makes no
+// vectors of what is at sums and products of it, which might wrap.
+#define ASSUME(condition) if (!(condition)) __builtin_unreachable()
+
 // Vectors of 16 bytes, for sums of elements at indices that are loaded: gcc would gather them into
 // wider vectors, which takes longer.
 #define SHORT_VECTORS

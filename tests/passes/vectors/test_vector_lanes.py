@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -245,3 +247,19 @@ def test_the_greatest_of_each_column():
     find()
     assert NOTE in find.source()
     assert np.array_equal(where.to_numpy(), values.argmax(axis=0))
+
+
+@pytest.mark.parametrize("count", [5, 40])  # gcc unrolls five iterations, and makes vectors of the loop that is left
+@pytest.mark.parametrize("last", ["ti.max(s, 0.0)", "ti.exp(s)", "s if s > 0 else s * 0.5"])
+def test_choices_and_calls_after_a_loop_are_for_lane_loops(last, count, tmp_path, monkeypatch):
+    text = (
+        "import shadesmith as ti\n@ti.kernel\ndef layer(a: ti.template(), b: ti.template()):\n    for j in b:\n"
+        f"        s = 0.0\n        for k in range({count}):\n            s += a[k, j]\n        b[j] = {last}\n"
+    )
+    (tmp_path / "layer_of_test.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    layer = importlib.reload(importlib.import_module("layer_of_test")).layer
+    ti.init(arch=ti.cpu, log_level=ti.ERROR)
+    a, b = ti.field(ti.f32, (40, 200)), ti.field(ti.f32, 200)
+    source = layer.source(a, b)
+    assert (NOTE in source, "#define LANES 128" in source) == ((True, False) if count == 5 else (False, True))

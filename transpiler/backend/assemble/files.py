@@ -32,7 +32,17 @@ from ..print.functions import PrintedFunction, in_order_of_calls, prototypes
 from ..print.lines import PrintedBody, fitted, line_map, map_of_lines, wrapped_head, wrapped_text
 from ..print.reductions import OWN, helpers_of, loop_with_a_choice, loop_with_copies, nest_in_any_order, nest_in_parts
 from ..print.textures import declarations
-from ..print.threads import Threads, is_vectorized, nest, part_pragma, parts_of, pragma, region_and_loop, row_pragma
+from ..print.threads import (
+    Threads,
+    index_ranges,
+    is_vectorized,
+    nest,
+    part_pragma,
+    parts_of,
+    pragma,
+    region_and_loop,
+    row_pragma,
+)
 from .banner import banner, first_line, loop_location, origin_of, python_line, task_title
 from .context import EmitContext
 from .entries import block_of_tile, entry_head, fits_entry, launch_bounds, opening, pointers, registers_note
@@ -276,11 +286,12 @@ class FileAssembler:
             isinstance(s, NOT_VECTORIZED) for s in statements
         )
         uneven = self._is_uneven(statements)
+        ranges = index_ranges(p.entry_expressions, p.task, p.names, threads)
         if p.task.private and (region := region_and_loop(p.task, threads, has_loops, uneven)):
             call = f"{p.function}({', '.join([OWN, *p.arguments])});"
             around = loop_with_a_choice if p.task.private[0].is_choice else loop_with_copies
-            lines, omp = around(p.entry_expressions, p.task, *region, nest(threads, call)), ""
-            p.helpers += helpers_of(p.task)
+            lines, omp = around(p.entry_expressions, p.task, *region, nest(threads, call, ranges=ranges)), ""
+            p.helpers += [*helpers_of(p.task), *(["ASSUME"] if ranges else [])]
             p.used = p.used.with_all([p.entry_expressions.used])
         else:
             simd = _is_simd(p, threads, vectorizable)
@@ -290,7 +301,9 @@ class FileAssembler:
                 inner = "#pragma GCC unroll 1"
             if omp and (of_row := row_pragma(p.task, threads, uneven, simd)):
                 omp, inner = "", of_row
-            lines = nest(threads, call, inner)
+            ranges = ranges if omp or inner.startswith("#pragma omp parallel") else []
+            p.helpers += ["ASSUME"] if ranges and not p.task.reductions else []
+            lines = nest(threads, call, inner, ranges)
             if p.task.is_scalar:
                 lines.insert(lines.index(INDENT * len(threads.loops) + call), INDENT * len(threads.loops) + SCALAR)
         if p.task.reductions:

@@ -409,13 +409,33 @@ def _inside(rendered: Rendered, needed: int) -> str:
     return rendered.source if rendered.precedence >= needed else f"({rendered.source})"
 
 
-def nest(threads: Threads, call: str, directive: str = "") -> list[str]:
-    """Return the lines of nested loops around `call`. directive: for the innermost loop."""
+def index_ranges(e: Expressions, task: Task, names: list[str], threads: Threads) -> list[str]:
+    """Return what says in which ranges indices are, of those loops that threads may share."""
+    ranges: list[str] = []
+    for axis in task.ranged_axes:
+        if axis < _most_shared(threads) and task.loop is not None:
+            start, end = bound(e, task.loop.starts[axis]), comparison_operand(bound(e, task.loop.ends[axis]))
+            ranges.append(f"ASSUME({start.source} <= {names[axis]} && {names[axis]} < {end});")
+    return ranges
+
+
+def _most_shared(threads: Threads) -> int:
+    """Return how many of nested loops threads may share."""
+    return len(threads.loops) if few_rows(threads) is not None else max(len(threads.loops) - 1, 1)
+
+
+def nest(threads: Threads, call: str, directive: str = "", ranges: Sequence[str] = ()) -> list[str]:
+    """Return the lines of nested loops around `call`.
+
+    directive: for the innermost loop. ranges: of the indices that threads share; nothing may be between such loops.
+    """
     lines: list[str] = []
     for depth, head in enumerate(threads.loops):
         if directive and depth == len(threads.loops) - 1:
             lines.append(INDENT * depth + directive)
         lines.append(INDENT * depth + head + " {")
+        if depth == _most_shared(threads) - 1:
+            lines += [INDENT * (depth + 1) + each for each in ranges]
     lines.append(INDENT * len(threads.loops) + call)
     return lines + [INDENT * depth + "}" for depth in reversed(range(len(threads.loops)))]
 

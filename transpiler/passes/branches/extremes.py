@@ -27,10 +27,12 @@ from ...ir.statements import (
     LocalLoad,
     LocalStore,
     MatrixInit,
+    MatrixPtr,
     Operation,
     Rand,
     RangeFor,
     While,
+    is_const,
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, element_of, f32, f64
@@ -156,6 +158,8 @@ def _running(root: Block) -> dict[Statement, Statement]:
         own = {s for s in walk(loop.body) if isinstance(s, Alloca)}
         is_short = count is not None and 0 < count < ALMOST_ALWAYS
         for store in [] if is_short else [s for s in walk(loop.body) if isinstance(s, LocalStore)]:
+            if isinstance(store.pointer, MatrixPtr) and not all(map(is_const, store.pointer.indices)):
+                continue  # each time another element, as in a sorting network
             if store.pointer not in own and isinstance(store.value, Operation):
                 before = [o for o in store.value.operands if isinstance(o, LocalLoad) and o.pointer is store.pointer]
                 if before:

@@ -61,7 +61,7 @@ def lane_loops(kernel: Kernel, context: PassContext) -> bool:
         outer = _outer_values(task, context)
         if outer is not None:
             ComponentVariables().run(task.body)
-            task.body.statements = _split(task.body, outer).statements
+            task.body.statements = _split(task.body, outer, set(guards_of(task.body))).statements
             carry_across_barriers(task.body, {}, CHEAP)
             drop_unused(task.body)
             task.lane_loops = RUN
@@ -175,18 +175,17 @@ def _after_stores(block: Block) -> set[Statement]:
     return found
 
 
-def _split(block: Block, outer: set[Statement]) -> Block:
-    """Return a block whose parts between serial loops are `ThreadFor`s, in these loops too."""
-
-    guards = guards_of(block)
+def _split(block: Block, outer: set[Statement], guards: set[If]) -> Block:
+    """Return a block whose parts between serial loops and guards are `ThreadFor`s, in these too."""
 
     def split_loop(statement: Statement) -> list[Statement] | None:
         if isinstance(statement, RangeFor) and repeats(statement):
-            statement.body = _split(statement.body, outer)
+            statement.body = _split(statement.body, outer, guards)
             return [statement]
         if isinstance(statement, If) and statement in guards:
-            statement.then = _split(statement.then, outer)
-            statement.otherwise = _split(statement.otherwise, outer) if statement.otherwise is not None else None
+            statement.then = _split(statement.then, outer, guards)
+            if statement.otherwise is not None:
+                statement.otherwise = _split(statement.otherwise, outer, guards)
             return [statement]
         return None
 

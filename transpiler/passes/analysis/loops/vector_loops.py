@@ -95,15 +95,28 @@ def _is_plain(function: Function) -> bool:
     return is_straight and function.effect == Effect.NONE and not function.snippets
 
 
-def guards_of(block: Block) -> list[If]:
-    """Return the branches of a body, and of the serial loops in it, that contain serial loops."""
+def guards_of(block: Block, is_repeated: bool = False) -> list[If]:
+    """Return the branches of a body that contain serial loops, and those in serial loops that load what no other may.
+
+    is_repeated: the body is that of a serial loop.
+    """
     found = []
     for statement in block:
-        if isinstance(statement, If) and any(repeats(s) for s in walk(Block([statement])) if s.BLOCKS):
-            found += [statement, *(guard for body in blocks(statement) for guard in guards_of(body))]
+        if isinstance(statement, If) and (_has_loops(statement) or (is_repeated and _loads(statement))):
+            found += [statement, *(guard for body in blocks(statement) for guard in guards_of(body, is_repeated))]
         elif isinstance(statement, RangeFor) and repeats(statement):
-            found += guards_of(statement.body)
+            found += guards_of(statement.body, True)
     return found
+
+
+def _has_loops(branch: If) -> bool:
+    return any(repeats(s) for s in walk(Block([branch])) if s.BLOCKS)
+
+
+def _loads(branch: If) -> bool:
+    """Return whether a branch loads elements whose addresses are computed in it alone."""
+    inside = {s for body in blocks(branch) for s in walk(body)}
+    return any(isinstance(s, GlobalLoad) and s.pointer in inside for s in inside)
 
 
 def _may_branch(task: Task, statements: list[Statement]) -> bool:
