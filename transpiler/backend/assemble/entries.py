@@ -105,6 +105,8 @@ def opening(language: Language, p: PrintedTask, block: str) -> list[str]:
         lines.append(ROWS)
     number = (language.folded_index if p.grid.is_folded else language.linear_index).format(block=block)
     count = constant_count(threads.extents)
+    if language.only_index and count is not None and p.task.tile and count == prod(p.task.tile):
+        number = language.only_index
     is_small = count is not None and count <= LARGEST_COUNT
     if is_small and p.parameters == [f"int {p.names[0]}"] and threads.unsigned_indices == [INDEX]:
         name = p.names[0]
