@@ -324,13 +324,11 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
         text = _span(e, low, high)
         if abs(step) > 1:
             first, last = (e.language.as_unsigned(bound(e, value).source) for value in (low, high))
-            text = f"({last} - {first} + {abs(step) - 1}u) / {abs(step)}u"
-            text = text if len(loop.starts) == 1 else f"int({text})"
+            text = _rounded_up(e, f"{last} - {first}", abs(step), len(loop.starts) > 1)
     elif _is_rounded(loop, axis):
         span = rendered.source if isinstance(end, ArrayShape) else f"max({rendered.source}, 0)"
         e.symbols.call(*(() if isinstance(end, ArrayShape) else ("max",)))
-        text = f"({e.language.as_unsigned(span)} + {step - 1}u) / {step}u"
-        text = text if len(loop.starts) == 1 else f"int({text})"
+        text = _rounded_up(e, e.language.as_unsigned(span), step, len(loop.starts) > 1)
     else:
         span = _span(e, *((start, end) if step > 0 else (end, start)))
         if isinstance(start, Const) and start.value == 0:
@@ -341,9 +339,19 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
         e.symbols.call("max")
     if len(loop.starts) == 1:
         return text
+    for declaration in declarations:
+        if declaration.startswith("int extent_") and declaration.endswith(f" = {text};"):
+            return declaration.removeprefix("int ").partition(" ")[0]
     extent = bound_name("extent", name)
     declarations.append(f"int {extent} = {text};")
     return extent
+
+
+def _rounded_up(e: Expressions, span: str, step: int, is_int: bool) -> str:
+    """Return how many steps there are in an unsigned span. is_int: the result is the value of an `int`."""
+    suffix = "u" if e.language.converts_explicitly else ""
+    text = f"({span} + {step - 1}{suffix}) / {step}{suffix}"
+    return f"int({text})" if is_int and e.language.converts_explicitly else text
 
 
 def _chosen_extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: list[str]) -> str:

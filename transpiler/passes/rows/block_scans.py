@@ -262,7 +262,7 @@ class _Sharing:
         if explains:
             note = f"each thread has every {self.threads:,}th iteration (block_scans)"
             row.remarks = (Remark(note, "above", row.location), *row.remarks)
-        stride(builder, row, self.thread, self.threads)
+        stride(builder, row, self.thread, self.threads, explains)
         if not joined:
             return
         warp, is_last = self._warp()
