@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 41a00128, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
+// shadesmith 0.1.0, cuda c083c710, warps.py:5: warps(a: ndarray[i32, 1], b: ndarray[i32, 1])
 
 #define BLOCK 256
 
@@ -49,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) warps_0(const Args args) {
     int y = __shfl_down_sync(0xffffffffu, x, 1);
     if (x > 0) {  // :10
         // warps.py:11  y += simt.subgroup.reduce_max(x)
-        y += unsigned(reduce_max(__activemask(), x));
+        y += reduce_max(__activemask(), x);
     }
     // warps.py:12  b[i] = y + simt.block.sync_count_nonzero(y)
     b(i) = y + __syncthreads_count(y != 0);

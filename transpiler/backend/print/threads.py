@@ -49,6 +49,7 @@ class Threads:
     loops: heads of nested loops.
     extents: trip counts for the host, or None.
     linear: the number of an iteration.
+    by_block: unsigned expressions, if a block has all iterations of the last axis; () if that has no constant extent.
     """
 
     declarations: list[str]
@@ -58,6 +59,7 @@ class Threads:
     extents: tuple[Expression, ...] | None
     linear: str = "index"
     unsigned_indices: Sequence[str] = ()
+    by_block: Sequence[str] = ()
 
     @property
     def device_count(self) -> str:
@@ -93,7 +95,19 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout, is_
     factors = ["1" if text == "0" else text for text in texts]  # without iterations, too, no division by zero
     indices = [_index(e, loop, axis, factors) for axis in axes]
     unsigned = [_index(e, loop, axis, factors, converts=False) for axis in axes]
-    return Threads(declarations, count, indices, [], extents, unsigned_indices=unsigned)
+    by_block = _indices_by_block(e, loop, factors)
+    return Threads(declarations, count, indices, [], extents, unsigned_indices=unsigned, by_block=by_block)
+
+
+def _indices_by_block(e: Expressions, loop: RangeFor, factors: list[str]) -> list[str]:
+    """Return the indices of a thread of a block that has all iterations of the last axis, which starts at 0."""
+    block, thread = e.language.block_index, e.language.only_index
+    if not thread or loop.order or not is_const(loop.starts[-1], 0) or not is_const(loop.steps[-1], 1):
+        return []
+    if not _is_known(loop, len(factors) - 1):
+        return []
+    outer = range(len(factors) - 1)
+    return [*(_index(e, loop, axis, factors[:-1], converts=False, linear=block) for axis in outer), thread]
 
 
 def _factors(texts: list[str]) -> list[str]:
@@ -372,7 +386,9 @@ def _chosen_extent(e: Expressions, loop: RangeFor, axis: int, name: str, declara
     return extent
 
 
-def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str], converts: bool = True) -> str:
+def _index(
+    e: Expressions, loop: RangeFor, axis: int, extents: list[str], converts: bool = True, linear: str = "index"
+) -> str:
     """Return the index along an axis from the linear `index`.
 
     It is divided by the inner extents one after the other, last axis first: compilers share these quotients among axes.
@@ -383,7 +399,7 @@ def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str], conver
     inner = extents[axis + 1 :]
     if inner and all(text.isdigit() for text in inner):
         inner = [str(prod(map(int, inner)))]
-    text = " / ".join(["index", *reversed(inner)])
+    text = " / ".join([linear, *reversed(inner)])
     if axis > 0:
         text = f"{text} % {extents[axis]}"
     if not has_constant_step(loop, axis):  # from 0

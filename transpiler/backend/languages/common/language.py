@@ -152,7 +152,7 @@ class Language:
     thread_numbers: by kind of `ThreadIndex`; {0} is the number of the thread in the loop.
     block_size: the threads of a block, if the launch chooses them.
     linear_index, folded_index: the number of a thread of a grid with one axis, with two; {block} threads a block.
-    only_index: that of a grid with one block of a known size, "" if the first is as short.
+    block_index, only_index: the number of its block, and its own in the block; "" if sources use the first alone.
     entry: the head of a task's entry, with {name} and {block}; serial_entry: of a serial one.
     warp: functions of subgroup collectives that take the participating lanes; None if collectives take no lanes.
     barrier: returns the calls of a barrier; in: the barrier, whether it orders buffers, lanes.
@@ -251,6 +251,7 @@ class Language:
     thread_numbers: Mapping[str, Syntax]
     block_size: str = ""
     linear_index: str = ""
+    block_index: str = ""
     only_index: str = ""
     folded_index: str = ""
     entry: str = ""

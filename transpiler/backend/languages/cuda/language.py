@@ -71,6 +71,7 @@ CUDA = Language(
     thread_numbers=collectives.THREAD_NUMBERS,
     block_size="blockDim.x",
     linear_index="blockIdx.x * {block} + threadIdx.x",
+    block_index="blockIdx.x",
     only_index="threadIdx.x",
     entry='extern "C" __global__ void __launch_bounds__({block}) {name}(const Args args) {{',
     serial_entry='extern "C" __global__ void {name}(const Args args) {{',

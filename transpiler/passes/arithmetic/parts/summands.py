@@ -27,6 +27,7 @@ from ....ir.statements import (
     Parameter,
     base_pointer,
 )
+from ....ir.threads import Collective
 from ....ir.types import Scalar, element_of
 from .positions import SUMS
 
@@ -59,7 +60,7 @@ class Summands:
         return terms is not None and not terms & {_source(term) for term in _terms(other)}
 
     def _loads_in(self, total: Statement, inside: set[Statement]) -> set[Hashable] | None:
-        """Return what a sum of numbers that are loaded loads, None for any other sum. inside: variables in question."""
+        """Return what a sum of numbers that are loaded loads, None for any other sum. inside: the variables being searched."""
         found: set[Hashable] = set()
         for part in _parts(total):
             match part:
@@ -106,9 +107,9 @@ class Summands:
         return False
 
     def _is_unknown(self, value: Statement, inside: set[Statement]) -> bool:
-        """Return whether a value may have either sign. inside: the variables of which that is asked."""
+        """Return whether a value may have either sign. inside: the variables that are being searched."""
         match value:
-            case GlobalLoad() | AtomicOp():
+            case GlobalLoad() | AtomicOp() | Collective():
                 return _has_sign(value)
             case ArgLoad(parameter=parameter):
                 return parameter in self.parameters and _has_sign(value)

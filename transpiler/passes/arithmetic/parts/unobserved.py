@@ -106,12 +106,9 @@ def _seen_by(user: Statement, is_seen: bool, memory: set[Hashable], summands: Su
             yield from () if lanes is None else (lanes,)
         case MatrixPtr(origin=origin):
             yield origin
-        case Operation(op="bit_and", operands=[a, b]):
-            yield from (a, b) if is_seen and not _is_mask(a) and not _is_mask(b) else ()
-        case Operation(op="shl", operands=[value, amount]):
-            yield amount
-            yield from (value,) if is_seen else ()
-        case Cast(value=value, type=Scalar(is_integral=True) as new, bits=False) if _is_whole(value):
+        case Operation(op="bit_and" | "bit_or" | "bit_xor" | "bit_not" | "shl"):
+            yield from _seen_in_bits(user, is_seen)
+        case Cast(value=value, type=Scalar(kind="int" | "uint") as new, bits=False) if _is_whole(value):
             assert isinstance(value.type, Scalar)
             if value.type.bits < new.bits or (value.type.bits == new.bits and is_seen):
                 yield value
@@ -141,6 +138,18 @@ def _seen_by(user: Statement, is_seen: bool, memory: set[Hashable], summands: Su
                 yield from user.operands
         case _:
             yield from operands(user)
+
+
+def _seen_in_bits(operation: Operation, is_seen: bool) -> Iterator[Statement]:
+    """Yield the operands of an operation on bits whose overflow would be seen."""
+    match operation:
+        case Operation(op="bit_and", operands=[a, b]):
+            yield from (a, b) if is_seen and not _is_mask(a) and not _is_mask(b) else ()
+        case Operation(op="shl", operands=[value, amount]):
+            yield from (amount, value) if is_seen else (amount,)
+        case _:
+            is_of_sign = any(isinstance(o, Const) and not 0 <= o.value < LARGE for o in operation.operands)
+            yield from operation.operands if is_seen or is_of_sign else ()
 
 
 def _is_global(pointer: Statement) -> bool:
