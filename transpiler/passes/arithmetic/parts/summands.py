@@ -60,7 +60,7 @@ class Summands:
         return terms is not None and not terms & {_source(term) for term in _terms(other)}
 
     def _loads_in(self, total: Statement, inside: set[Statement]) -> set[Hashable] | None:
-        """Return what a sum of numbers that are loaded loads, None for any other sum. inside: the variables being searched."""
+        """Return what a sum of loaded numbers loads, None for any other sum. inside: the variables being searched."""
         found: set[Hashable] = set()
         for part in _parts(total):
             match part:
