@@ -305,8 +305,8 @@ def _stage_tensor(builder: Builder, staged: Array, thread: Statement, value: Sta
     names = ("row", "column") if len(value.type.shape) > 1 else ("k",)
     for name, extent in zip(names, value.type.shape, strict=True):
         with builder.into(inner):
-            bounds = [[builder.const(number)] for number in (0, extent, 1)]
-            loop = builder.add(RangeFor(*bounds, [name], unroll=True))
+            zero, end, one = (builder.const(number) for number in (0, extent, 1))
+            loop = builder.add(RangeFor([zero], [end], [one], [name], unroll=True))
         inner = loop.body
         indices.append(LoopIndex(loop, type=i32))
     with builder.into(inner):
