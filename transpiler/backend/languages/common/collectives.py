@@ -17,6 +17,7 @@ from functools import lru_cache
 from ....ir.ops import ATOMIC_OPS
 from ....ir.threads import COLLECTIVES
 from ....ir.types import SCALARS, Scalar
+from . import wrapping
 from .helpers import called, known
 from .language import Language
 from .syntax_forms import ASSIGN, PRIMARY, Generated, Syntax, with_helpers
@@ -119,6 +120,8 @@ def updated(language: Language, op: str, type: Scalar, value: str, other: str) -
     Sums may wrap, but they are those of signed numbers: of what another thread has, no compiler knows the sign.
     """
     syntax = language.operation(op, type)
+    if language.reports_overflow:
+        return f"{value} = {wrapping.operation(language, op, type).format(value, other)};"
     if syntax.template in ASSIGNED and type.bits >= 32:
         return f"{value} {ASSIGNED[syntax.template]} {other};"
     return f"{value} = {syntax.format(value, other)};"

@@ -91,6 +91,7 @@ class Language:
     unsigned: the unsigned type of 32 bits in a conversion.
     unsigned_argument: {} is an int that is passed to a helper as unsigned.
     undefined_overflow: compilers take for granted that signed sums do not wrap, so those that may are unsigned.
+    reports_overflow: whoever runs the source reports signed sums that wrap, also where that makes no difference.
     computes_small_as_int: arithmetic on integers of 8 and 16 bits, and on f16, has wider results.
 
     constant: a template with {type} and {values} (`a = 1, b = 2`) for named numbers; integer_constant: for those of
@@ -191,6 +192,7 @@ class Language:
     unsigned: str
     unsigned_argument: str = "{}"
     undefined_overflow: bool = False
+    reports_overflow: bool = False
     computes_small_as_int: bool = True
 
     constant: str = "const {type} {values};"
