@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 0216c4d4, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
+// shadesmith 0.1.0, c f1ebd472, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -186,9 +186,8 @@ static inline void task_1(const struct Args args, int i, uint32_t index) {
     ivec3 v = {1, 2, i};
     // checked.py:8  a[i, v[i]] += first
     if (outside_1(args.report, 2u, index, i, 3)) return;
-    int v_i = ivec3_at(v, i);
-    if (outside_2(args.report, 3u, index, i, v_i, args.a_n0, args.a_n1)) return;
-    atomic_add_f32(&a(i, v_i), first);
+    if (outside_2(args.report, 3u, index, i, ivec3_at(v, i), args.a_n0, args.a_n1)) return;
+    atomic_add_f32(&a(i, ivec3_at(v, i)), first);
     // checked.py:9  a[0, k] = v.sum() + n
     if (ivec3_sum_overflows(v)) {
         uint32_t record = report_failure(args.report, 4u, index, 3u);

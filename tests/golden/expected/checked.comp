@@ -103,7 +103,7 @@ void main() {
 }
 
 // ===== checked_1.comp
-// shadesmith 0.1.0, vulkan 8598f902, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
+// shadesmith 0.1.0, vulkan 70a03dca, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -234,9 +234,8 @@ void task(int i, uint index) {
     ivec3 v = ivec3(1, 2, i);
     // checked.py:8  a[i, v[i]] += first
     if (outside_1(args.report, 2u, index, i, 3)) return;
-    int v_i = v[i];
-    if (outside_2(args.report, 3u, index, i, v_i, args.a_n0, args.a_n1)) return;
-    atomicAdd(a(i, v_i), first);
+    if (outside_2(args.report, 3u, index, i, v[i], args.a_n0, args.a_n1)) return;
+    atomicAdd(a(i, v[i]), first);
     // checked.py:9  a[0, k] = v.sum() + n
     if (ivec3_sum_overflows(v)) {
         uint record = report_failure(args.report, 4u, index, 3u);

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda d9d2932b, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
+// shadesmith 0.1.0, cuda 902e5901, checked.py:4: checked(a: ndarray[f32, 2], n: i32, k: u32)
 
 #define BLOCK 128
 
@@ -146,9 +146,8 @@ __device__ inline void task_1(const Args &args, int i, uint32_t index) {
     ivec3 v = {1, 2, i};
     // checked.py:8  a[i, v[i]] += first
     if (outside_1(args.report, 2u, index, i, 3)) return;
-    int v_i = at(v, i);
-    if (outside_2(args.report, 3u, index, i, v_i, args.a_n0, args.a_n1)) return;
-    atomicAdd(&a(i, v_i), first);
+    if (outside_2(args.report, 3u, index, i, at(v, i), args.a_n0, args.a_n1)) return;
+    atomicAdd(&a(i, at(v, i)), first);
     // checked.py:9  a[0, k] = v.sum() + n
     if (sum_overflows(v)) {
         uint32_t record = report_failure(args.report, 4u, index, 3u);

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 2d47a94e, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda 64173fd4, exact.py:4: exact(a: ndarray[f32, 1], b: ndarray[f32, 1])
 
 #define BLOCK 128
 
@@ -24,7 +24,7 @@ struct Args {
 // exact.py:5  for i in a:
 extern "C" __global__ void __launch_bounds__(BLOCK) exact_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index >= (unsigned(args.a_n) + 3u) / 4u) return;
+    if (index >= (unsigned(args.a_n) + 3) / 4) return;
     int i = index * 4;
     // four iterations at a time, by accesses of 16 bytes (wide_accesses)
     if ((size_t)args.a_data % 16 == 0 && (size_t)args.b_data % 16 == 0 && i <= args.a_n - 4) {

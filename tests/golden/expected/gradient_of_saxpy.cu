@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 176f88db, gradient_of_saxpy.py:5:
+// shadesmith 0.1.0, cuda bd03dd99, gradient_of_saxpy.py:5:
 // saxpy_grad(a: f32, x: ndarray[f32, 1], y: ndarray[f32, 1])
 
 #define BLOCK 128
@@ -33,7 +33,7 @@ struct Args {
 // gradient_of_saxpy.py:6  for i in x:
 extern "C" __global__ void __launch_bounds__(BLOCK) saxpy_grad_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index >= (unsigned(args.x_n) + 3u) / 4u) return;
+    if (index >= (unsigned(args.x_n) + 3) / 4) return;
     int i = index * 4;
     // four iterations at a time, by accesses of 16 bytes (wide_accesses)
     if ((size_t)args.x_data % 16 == 0 && (size_t)args.y_grad_data % 16 == 0

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda b7a7be59, jacobi.py:4:
+// shadesmith 0.1.0, cuda 9b097e75, jacobi.py:4:
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2], w: f32)
 
 #define BLOCK 128
@@ -39,7 +39,7 @@ __device__ inline void iteration(const Args &args, int i, int j, float w) {
 
 // jacobi.py:6  for i, j in a:
 extern "C" __global__ void __launch_bounds__(BLOCK) jacobi_0(const Args args) {
-    int extent_j = int((unsigned(args.m) + 3u) / 4u);
+    int extent_j = (unsigned(args.m) + 3) / 4;
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
     if (index >= unsigned(args.n) * unsigned(extent_j)) return;
     int i = index / extent_j, j = index % extent_j * 4;

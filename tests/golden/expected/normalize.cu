@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda bc08137a, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda 7ff50558, normalize.py:4: normalize(a: ndarray[f32, 1])
 
 #define BLOCK 128
 #define LOADS 8  // iterations of a thread at a time, so that their loads overlap
@@ -109,7 +109,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) normalize_1(const Args args)
 // normalize.py:8  for i in a:
 extern "C" __global__ void __launch_bounds__(BLOCK) normalize_2(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index >= (unsigned(args.a_n) + 3u) / 4u) return;
+    if (index >= (unsigned(args.a_n) + 3) / 4) return;
     int i = index * 4;
     // four iterations at a time, by accesses of 16 bytes (wide_accesses)
     if ((size_t)args.a_data % 16 == 0 && i <= args.a_n - 4) {

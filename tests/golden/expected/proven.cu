@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda c97fc2f7, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
+// shadesmith 0.1.0, cuda eff22bb3, proven.py:7: proven(a: ndarray[f32, 1], value: f32)
 
 #define BLOCK 128
 
@@ -120,7 +120,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) proven_0(const Args args) {
 extern "C" __global__ void __launch_bounds__(BLOCK) proven_1(const Args args) {
     if (report_stopped(args.report, 1u)) return;
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index >= (unsigned(args.a_n) + 3u) / 4u) return;
+    if (index >= (unsigned(args.a_n) + 3) / 4) return;
     int k = index * 4;
     // four iterations at a time, by accesses of 16 bytes (wide_accesses)
     if ((size_t)args.a_data % 16 == 0 && k <= args.a_n - 4) {

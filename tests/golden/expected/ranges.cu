@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 3b880d3e, ranges.py:4: ranges(a: ndarray[f32, 1], begin: i32, end: i32)
+// shadesmith 0.1.0, cuda c2d63378, ranges.py:4: ranges(a: ndarray[f32, 1], begin: i32, end: i32)
 
 #define BLOCK 128
 
@@ -14,7 +14,7 @@ struct Args {
 // ranges.py:5  for i in range(begin, end, 2):
 extern "C" __global__ void __launch_bounds__(BLOCK) ranges_0(const Args args) {
     unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
-    if (index >= (unsigned(max(args.end, args.begin)) - unsigned(args.begin) + 1u) / 2u) return;
+    if (index >= (unsigned(max(args.end, args.begin)) - unsigned(args.begin) + 1) / 2) return;
     int i = int(unsigned(args.begin) + index * 2u);
     float r = 0.0f;  // :6
     // ranges.py:7  for k in range(i, 0, -1):

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 0371d490, saxpy.py:4:
+// shadesmith 0.1.0, cuda ecc84834, saxpy.py:4:
 // saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32)
 
 #define BLOCK 128
@@ -26,7 +26,7 @@ struct Args {
 // saxpy.py:5  for i in x:
 extern "C" __global__ void __launch_bounds__(BLOCK) saxpy_0(const Args args) {
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    if (index >= (unsigned(args.x_n) + 3u) / 4u) return;
+    if (index >= (unsigned(args.x_n) + 3) / 4) return;
     int i = index * 4;
     // four iterations at a time, by accesses of 16 bytes (wide_accesses)
     if ((size_t)args.x_data % 16 == 0 && (size_t)args.y_data % 16 == 0 && i <= args.x_n - 4) {

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda d035af8f, smooth_mesh.py:25: smooth_mesh(weight: f32)
+// shadesmith 0.1.0, cuda b6b28700, smooth_mesh.py:25: smooth_mesh(weight: f32)
 
 #define BLOCK 128
 
@@ -38,6 +38,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK) smooth_mesh_0(const Args arg
         total = total + (vert_x(u) - vert_x_v);
     }
     // smooth_mesh.py:30  v.smooth = v.x + weight * total / v.verts.size
-    vert_smooth(v) = vert_x_v
-        + args.weight * total / (float)int(unsigned(u_end) - vert_verts_begin(v));
+    vert_smooth(v) = vert_x_v + args.weight * total / (float)(u_end - vert_verts_begin(v));
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 325e6ce7, stencil.py:12:
+// shadesmith 0.1.0, cuda 6a1ed45d, stencil.py:12:
 // stencil(a: ndarray[f32, 2], b: ndarray[f32, 2], order: ndarray[i32, 1])
 
 #define BLOCK 128
@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) stencil_0(const Args args) {
         int near = i + k;  // :23
         while (near > order(k)) {  // :24
             // stencil.py:25  near -= first(order, j)
-            near -= unsigned(first(args, j));
+            near -= first(args, j);
             if (near == 3) {  // :26
                 break;  // :27
             }

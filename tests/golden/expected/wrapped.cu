@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 90f02943, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, cuda 233db953, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 
 #define BLOCK 128
 
@@ -59,10 +59,10 @@ __device__ inline void task_1(const Args &args, int k) {
     // wrapped.py:11  tile = ti.Vector([k, n - 1 - k]) // 16
     ivec2 tile = floor_div(ivec2{k, args.n - 1 - k}, 16);
     // wrapped.py:12  a[tile.x, k % 16] = table[k % 100] % 10 + (k - m) // 4
-    a(tile.x, k & 15) = (int)(table(k % 100) % 10u + (uint32_t)(int(unsigned(k) - args.m) >> 2));
+    a(tile.x, k & 15) = (int)(table(k % 100) % 10u + (uint32_t)((k - args.m) >> 2));
     if (k > args.m && args.m > 0) {  // :13
         // wrapped.py:14  a[0, 0] += (k - m) // 4 + k % m
-        atomicAdd(&a(0, 0), (int(unsigned(k) - args.m) >> 2) + k % args.m);
+        atomicAdd(&a(0, 0), ((k - args.m) >> 2) + k % args.m);
     }
 }
 

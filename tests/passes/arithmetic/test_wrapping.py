@@ -36,14 +36,14 @@ def test_what_may_wrap_is_unsigned() -> None:
             if a + 1 > n:
                 a += 5
             x[i] ^= a
-            l[i] = (-l[i] - 7) >> 1
+            l[i] = (-l[i] * 3) >> 1
             h[i] = h[i] * h[i]
 
     text = body(k, np.zeros(4, np.int32), np.zeros(4, np.int64), np.zeros(4, np.uint16), 3)
     assert "x(i) = floor_div_positive_i32(int(unsigned(a) * 31 + args.n), 3);" in text
     assert "if (int(unsigned(a) + 1) > args.n)" in text
     assert "a += 5u;" in text
-    assert "l(i) = int64_t(-uint64_t(l(i)) - 7ll) >> 1ll;" in text
+    assert "l(i) = int64_t(-uint64_t(l(i)) * 3ll) >> 1ll;" in text
     assert "h(i) *= unsigned(h(i));" in text
 
 
@@ -132,32 +132,76 @@ def test_seen_sums_are_marked() -> None:
         for i in x:
             total = 0
             for j in range(n):
-                total += x[j]
+                total += x[j] - 3
             if total > 7:
                 y[i] = 1
-            z[i] = z[i] + n
+            z[i] = z[i] - n
             if z[i] > 5:
-                y[i] = is_positive(x[i] + n)
+                y[i] = is_positive(x[i] - n)
             y[i + 1] = n + (-2147483647 - 1)
-            chosen = n - 3 if n > 2 else n - 4
-            y[i + 2] = chosen // 2
+            chosen = x[i] - 3 if n > 2 else x[i] - 4
+            y[i + 2] = abs(chosen)
 
     text = k.source(*(np.zeros(4, np.int32),) * 3, 3, arch=ti.cuda)
-    assert "total += unsigned(x_tile[j]);" in text and "z(i) += unsigned(args.n);" in text
+    assert "total += unsigned(x_tile[j]) - 3;" in text and "z(i) -= unsigned(args.n);" in text
     assert "y(i + 1) = unsigned(args.n) + (-2147483647 - 1);" in text
-    assert "unsigned(x(i)) + args.n" in text
-    assert "unsigned(args.n) - 4" in text
+    assert "unsigned(x(i)) - args.n" in text
+    assert "int(unsigned(x(i)) - 4)" in text
 
 
-def test_an_index_that_is_tested_is_marked() -> None:
+def test_sums_of_indices_stay() -> None:
+    """An index, a bound of a loop, an argument or a small number more does not wrap, nor a multiple by another."""
+
     @ti.kernel
-    def k(x: Array, n: ti.i32):
+    def k(x: Array, y: Array, n: ti.i32):
         for i in x:
             j = i + n
             if j >= 0:
                 x[j] = 1
+            stack = ti.Vector([0] * 8)
+            top = 1
+            while top > 0:
+                top -= 1
+                q = stack[top]
+                if x[q] > 0 and q + i * n < n:
+                    stack[top + 1] = 2 * q + 1
+                    top += 2
+            for m in range(y[i] - 1, y[i] + y[0]):
+                x[m] += max(m - n, 0)
 
-    assert "int j = unsigned(i) + args.n;" in body(k, np.zeros(4, np.int32), 3)
+    text = body(k, *(np.zeros(4, np.int32),) * 2, 3)
+    assert "unsigned(" not in text
+    assert "int j = i + args.n;" in text and "top -= 1;" in text and "stack[top + 1]" in text
+    ti.init(arch=ti.python, debug=True, log_level=ti.ERROR)
+    assert "unsigned(" in k.source(*(np.zeros(4, np.int32),) * 2, 3, arch=ti.cuda)
+
+
+def test_a_hash_may_wrap_although_indices_are_multiplied() -> None:
+    @ti.kernel
+    def k(x: Array, y: Array, n: ti.i32):
+        for i, j in ti.ndrange(n, n):
+            h = i * 9781 + j * 6271
+            if h > 0:
+                x[h & 7] = 1
+
+    assert "int h = unsigned(i) * 9781 + unsigned(j) * 6271;" in body(k, *(np.zeros(8, np.int32),) * 2, 3)
+
+
+def test_sums_of_numbers_that_are_loaded_stay() -> None:
+    """No compiler knows the sign of what is loaded; masks and narrow types leave it out."""
+
+    @ti.kernel
+    def k(x: Array, y: Array, z: ti.types.ndarray(ti.f32, 1), b: ti.types.ndarray(ti.u8, 1)):
+        for i in x:
+            z[i] = ti.cast(x[i] + y[i], ti.f32)
+            if x[i] + y[i + 1] <= x[0] // (x[i] - y[i]):
+                b[i] = ti.cast(x[i] * 31, ti.u8)
+            y[i] = min(max(x[i] - 1, 0), 7) + ((x[i] * 5 + 1) & 255)
+
+    x, z, b = np.zeros(4, np.int32), np.zeros(4, np.float32), np.zeros(4, np.uint8)
+    text = body(k, x, x, z, b)
+    assert "(float)(x(i) + y(i))" in text and "min(max(x(i) - 1, 0), 7) + ((x(i) * 5 + 1) & 255)" in text
+    assert "unsigned" not in text.replace("x(i)) + y(i + 1)", "")
 
 
 def test_languages_and_capabilities_agree() -> None:

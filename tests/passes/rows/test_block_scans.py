@@ -39,6 +39,9 @@ def test_starts_of_cells(target: str, n: int) -> None:
     expected = 5 + np.concatenate([[0], np.cumsum(counts)])
     assert np.array_equal(start.to_numpy(), expected) and np.array_equal(fill.to_numpy(), expected[:-1])
     assert NOTE in cuda(scan)
+    is_one = n == 1024  # an iteration of each thread needs no loop, no sum of all, and no array that is used again
+    assert ("c_first" in cuda(scan), cuda(scan).count("__syncthreads")) == (not is_one, 2 if is_one else 3)
+    assert "int thread = threadIdx.x;" in cuda(scan)
 
 
 def test_a_function_reads_what_one_thread_stores() -> None:

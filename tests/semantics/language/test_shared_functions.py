@@ -298,3 +298,30 @@ def test_generated_functions_of_several_types(target, seed: int, tmp_path: Path)
 
     for found, expected in zip(results(target), results(ti.python)):
         assert np.array_equal(found, expected, equal_nan=True), text
+
+
+def test_functions_are_one_if_what_they_are_specialised_on_makes_no_difference() -> None:
+    """Levels of a grid: those that are hashed all do the same."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    y = ti.field(ti.i32, (4, 64))
+
+    @ti.func
+    def index(i: ti.i32, size: ti.template()) -> ti.i32:
+        result = i
+        if ti.static(size < 20):
+            result = i * size + i // size
+        else:
+            for k in range(i):
+                result = (result * 31) ^ (k >> 3)
+        return result
+
+    @ti.kernel
+    def fill():
+        for i in range(64):
+            y[0, i] = index(i, 5) + index(i + 1, 5)
+            y[1, i] = index(i, 15) + index(i + 1, 15)
+            y[2, i] = index(i, 25) + index(i + 1, 25)
+            y[3, i] = index(i, 35) + index(i + 1, 35)
+
+    text = emitted(fill, arch=ti.cuda)
+    assert definitions(text, "index") == 3 and text.count("with size = ") == 2

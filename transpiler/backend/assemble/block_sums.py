@@ -54,6 +54,23 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """The element `k` of a copy, or a component of it. addition: the statement that adds it to the array."""
+
+    number: str
+    zero: str
+    addition: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop over the elements of copies that have the same extent."""
+
+    extent: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BlockSums:
     """The copies of a block. own: lines that give the iterations the addresses of the copies as arguments."""
 
@@ -64,6 +81,14 @@ class BlockSums:
     def declarations(self) -> list[str]:
         """The declarations of all copies."""
         return [copy.declaration for copy in self.copies]
+
+    @property
+    def loops(self) -> list[Loop]:
+        """The loops that start and add up copies, one for those of one extent."""
+        found: dict[str, list[Part]] = {}
+        for copy in self.copies:
+            found.setdefault(copy.extent, []).extend(Part(number, copy.zero, add) for number, add in copy.parts)
+        return [Loop(extent, tuple(parts)) for extent, parts in found.items()]
 
 
 def print_block_sums(e: Expressions, task: Task) -> BlockSums:

@@ -7,6 +7,7 @@ templates arrange them.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from ...ir.functions import reachable
@@ -14,6 +15,7 @@ from ...ir.tasks import Choice, Kernel
 from ...ir.text import print_kernel
 from ...options import Capabilities, CompileOptions
 from ..languages.c.language import C
+from ..languages.common.language import Language
 from ..languages.common.naming import entry_stem
 from ..languages.common.target import Target
 from ..languages.registry import LANGUAGES
@@ -36,7 +38,8 @@ def emit(kernel: Kernel, target: str, options: CompileOptions, capabilities: Cap
     """
     if target == "python":
         return _for_interpreter(kernel, options)
-    settings = Target(LANGUAGES[target], exact=not options.fast_math, offsets=options.argument_offsets)
+    language = _reporting(LANGUAGES[target]) if capabilities.reports_overflow else LANGUAGES[target]
+    settings = Target(language, exact=not options.fast_math, offsets=options.argument_offsets)
     while True:
         form = layout(kernel, settings, volatile=capabilities.volatile_vectors)
         context = emit_context(kernel, settings, form, options, capabilities)
@@ -44,6 +47,12 @@ def emit(kernel: Kernel, target: str, options: CompileOptions, capabilities: Cap
         if hidden <= settings.referenced:
             return module
         settings = replace(settings, referenced=settings.referenced | hidden)
+
+
+@cache
+def _reporting(language: Language) -> Language:
+    """Return a language whose sums that wrap are reported."""
+    return replace(language, reports_overflow=True)
 
 
 def _print_module(context: EmitContext) -> tuple[BackendModule, set[str]]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from math import prod
 
+from ...ir.statements import Const
 from ...ir.tasks import Task
 from ...options import FEW_ITERATIONS
 from ..languages.common.language import Language
@@ -89,6 +90,14 @@ def pointers(layout: Layout, p: PrintedTask, comments: bool) -> list[str]:
     return [INDENT + line for line in ([RESTRICTED] if comments and lines else []) + lines]
 
 
+def _is_row_by_block(p: PrintedTask) -> bool:
+    """Return whether a block has all iterations of the last axis, and no others."""
+    assert p.threads is not None and p.task.loop is not None
+    tile, last = p.task.tile, p.task.loop.ends[-1]
+    is_plain = bool(p.threads.by_block) and not p.threads.declarations
+    return is_plain and len(tile) == 1 and isinstance(last, Const) and last.value == tile[0]
+
+
 def opening(language: Language, p: PrintedTask, block: str) -> list[str]:
     """Return the lines of an entry before the statements: the loop's indices, and threads that have no iteration."""
     threads, loop = p.threads, p.task.loop
@@ -105,6 +114,9 @@ def opening(language: Language, p: PrintedTask, block: str) -> list[str]:
         lines.append(ROWS)
     number = (language.folded_index if p.grid.is_folded else language.linear_index).format(block=block)
     count = constant_count(threads.extents)
+    if language.only_index and count is not None and p.task.tile and count == prod(p.task.tile):
+        number = language.only_index
+    has_rows = not is_guarded and f"{language.unsigned} {INDEX}" not in p.parameters and _is_row_by_block(p)
     is_small = count is not None and count <= LARGEST_COUNT
     if is_small and p.parameters == [f"int {p.names[0]}"] and threads.unsigned_indices == [INDEX]:
         name = p.names[0]
@@ -112,9 +124,12 @@ def opening(language: Language, p: PrintedTask, block: str) -> list[str]:
         lines.append(f"int {name} = {number};")
         lines += [f"if ({name} >= {threads.count}) return;"] if is_guarded else []
     else:
-        lines.append(f"{language.unsigned} {INDEX} = {number};")
-        lines += [f"if ({INDEX} >= {threads.count}) return;"] if is_guarded else []
         values = threads.indices if language.converts_explicitly else threads.unsigned_indices
+        if has_rows:
+            values = list(threads.by_block)
+        else:
+            lines.append(f"{language.unsigned} {INDEX} = {number};")
+            lines += [f"if ({INDEX} >= {threads.count}) return;"] if is_guarded else []
         used = [f"{name} = {value}" for name, value in zip(p.names, values) if f"int {name}" in p.parameters]
         lines += [f"int {', '.join(used)};"] if used else []
     return fitted("\n".join(INDENT + line for line in lines)).split("\n")

@@ -172,7 +172,7 @@ class FileAssembler:
             "structs": [*map(layout.structs.declaration, self._used_structs(functions, printed)), *self.tree_structs],
             "structures": [f.structure for f in functions if f.structure],
             "prototypes": prototypes(functions) if functions else [],
-            "functions": [{"comment": f.comment, "source": f.source} for f in functions],
+            "functions": [{"comment": [*f.comment, *f.template], "source": f.source} for f in functions],
             "shared": [] if has_pointers else [line for p in printed for line in p.shared],
             "declarations": list(dict.fromkeys(line for p in printed for line in p.reductions.used_declarations)),
             "tasks": tasks,

@@ -113,12 +113,37 @@ def _one_or_overloads(context: EmitContext, functions: list[Function]) -> dict[F
         context.signatures.update(old)
     found = {}
     for same in _by_types(context, functions):
-        if len(same) > 1 and (new := _new_signatures(context, same)) is not None:
-            context.signatures.update(new)
-            if not (one := _as_one(context, same)):
-                context.signatures.update((function, old[function]) for function in same)
-            found |= one
+        one = _one_of(context, same)
+        found |= one
+        for equal in () if one else _by_texts(context, same):
+            found |= _one_of(context, equal)
     return found
+
+
+def _one_of(context: EmitContext, functions: Sequence[Function]) -> dict[Function, PrintedFunction]:
+    """Return the function that stands for all of these, whose signatures become its own; nothing if there is none."""
+    old = {function: context.signatures[function] for function in functions}
+    if len(functions) < 2 or (new := _new_signatures(context, functions)) is None:
+        return {}
+    context.signatures.update(new)
+    one = _as_one(context, functions)
+    if not one:
+        context.signatures.update(old)
+    return one
+
+
+def _by_texts(context: EmitContext, functions: Sequence[Function]) -> list[list[Function]]:
+    """Return the functions of one name that would be printed alike: what they are specialised on they do not use."""
+    old = {function: context.signatures[function] for function in functions}
+    name = min((signature.name for signature in old.values()), key=len)
+    context.signatures.update((function, replace(signature, name=name)) for function, signature in old.items())
+    printer = TaskPrinter(context)
+    found: dict[object, list[Function]] = {}
+    for function in functions:
+        printed = printer.function(function)
+        found.setdefault((printed.structure, printed.source), []).append(function)
+    context.signatures.update(old)
+    return list(found.values())
 
 
 def _by_types(context: EmitContext, functions: Sequence[Function]) -> list[list[Function]]:
@@ -280,6 +305,7 @@ def _as_one(context: EmitContext, functions: Sequence[Function]) -> dict[Functio
         symbols.add(other.symbols)
     one = replace(
         first,
+        template=first.template if all(other.template == first.template for other in printed) else [],
         head=head,
         body=body,
         used=UsedMemory().with_all([p.used for p in printed]),

@@ -492,7 +492,7 @@ def _wrapping(e: Expressions, value: Operation, kind: Scalar) -> Rendered:
 
 
 def _cast(e: Expressions, value: Cast) -> Rendered:
-    return e.formatted(cast_syntax(e.language, value), value.value)
+    return wrapping.unsigned_cast(value, e.of(value.value)) or e.formatted(cast_syntax(e.language, value), value.value)
 
 
 def _init(e: Expressions, value: MatrixInit) -> Rendered:

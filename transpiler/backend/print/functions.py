@@ -33,10 +33,15 @@ from .statements import Statements, print_call
 
 @dataclass(slots=True)
 class PrintedFunction:
-    """One printed function. structure: the struct of several results, else empty. others: that it stands for, too."""
+    """One printed function.
+
+    comment: the `def` in Python. template: the values it is specialised on. structure: the struct of several results,
+    else empty. others: that it stands for, too.
+    """
 
     function: Function
     comment: list[str]
+    template: list[str]
     structure: str
     head: str
     body: list[Line]
@@ -84,7 +89,7 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
         printer.exit_lines.append("return;")
     qualifier = language.helper_qualifier if function.is_inline else language.function_qualifier
     _reuse_parameters(function, printer)
-    comment = _comment(function, printer)
+    comment, template = _comment(function, printer), _template(function, printer)
     snippet = dict(function.snippets).get(language.name)
     if snippet is not None:
         printer.lines += [_line_of(source) for source in snippet.splitlines()]
@@ -97,6 +102,7 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
     return PrintedFunction(
         function=function,
         comment=comment,
+        template=template,
         structure=_structure(e, function, signature),
         head=wrapped_head(f"{qualifier}{result} {signature.name}({parameters}) {{"),
         body=printer.lines,
@@ -161,16 +167,22 @@ def _reuse_parameters(function: Function, printer: Statements) -> None:
 
 
 def _comment(function: Function, printer: Statements) -> list[str]:
-    """Return the comments above a function: the `def` in Python, and the values it is specialised on."""
+    """Return the comment above a function: the `def` in Python."""
     if printer.comments and function.library:
         return [] if function.library.startswith("_") else [function.library]
     if not printer.comments or function.location is NOWHERE:
         return []
     printer.commented.add((function.location.file, function.location.line))
+    return [line.removeprefix("// ") for line in wrapped_comment(python_comment(function.location), COLUMNS)]
+
+
+def _template(function: Function, printer: Statements) -> list[str]:
+    """Return the second comment: the values that a function is specialised on."""
+    if not printer.comments or function.library or function.location is NOWHERE:
+        return []
     passed = printer.e.signatures[function].array_names
     known = ", ".join(f"{name} = {value}" for name, value in function.template if name not in (value, *passed))
-    shown = wrapped_comment(python_comment(function.location), COLUMNS)
-    shown += wrapped_comment(f"with {known}", COLUMNS) if known else []
+    shown = wrapped_comment(f"with {known}", COLUMNS) if known else []
     return [line.removeprefix("// ") for line in shown]
 
 

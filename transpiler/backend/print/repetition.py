@@ -113,6 +113,8 @@ def _remaining(value: Statement, is_infix: Callable[[Operation], bool], limit: i
             parts = (inner,)
         case MatrixElement(value=inner, indices=indices) if all(isinstance(i, Const) for i in indices):
             parts = (inner,)
+        case MatrixElement(value=inner, indices=[index]) if is_named(index):  # `v[k]`, where no `v.x` is
+            parts, limit = (inner,), limit - 1
         case Cast(value=inner):
             parts, limit = (inner,), limit - (0 if isinstance(value.type, Scalar) else 1)
         case MatrixInit(elements=elements, type=Tensor(shape=(_,))):

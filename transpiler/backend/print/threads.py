@@ -50,6 +50,7 @@ class Threads:
     loops: heads of nested loops.
     extents: trip counts for the host, or None.
     linear: the number of an iteration.
+    by_block: unsigned expressions, if a block has all iterations of the last axis; () if that has no constant extent.
     """
 
     declarations: list[str]
@@ -59,6 +60,7 @@ class Threads:
     extents: tuple[Expression, ...] | None
     linear: str = "index"
     unsigned_indices: Sequence[str] = ()
+    by_block: Sequence[str] = ()
 
     @property
     def device_count(self) -> str:
@@ -94,7 +96,19 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout, is_
     factors = ["1" if text == "0" else text for text in texts]  # without iterations, too, no division by zero
     indices = [_index(e, loop, axis, factors) for axis in axes]
     unsigned = [_index(e, loop, axis, factors, converts=False) for axis in axes]
-    return Threads(declarations, count, indices, [], extents, unsigned_indices=unsigned)
+    by_block = _indices_by_block(e, loop, factors)
+    return Threads(declarations, count, indices, [], extents, unsigned_indices=unsigned, by_block=by_block)
+
+
+def _indices_by_block(e: Expressions, loop: RangeFor, factors: list[str]) -> list[str]:
+    """Return the indices of a thread of a block that has all iterations of the last axis, which starts at 0."""
+    block, thread = e.language.block_index, e.language.only_index
+    if not thread or loop.order or not is_const(loop.starts[-1], 0) or not is_const(loop.steps[-1], 1):
+        return []
+    if constant_range(loop, len(factors) - 1) is None:
+        return []
+    outer = range(len(factors) - 1)
+    return [*(_index(e, loop, axis, factors[:-1], converts=False, linear=block) for axis in outer), thread]
 
 
 def _factors(texts: list[str]) -> list[str]:
@@ -320,13 +334,11 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
         text = _span(e, low, high)
         if abs(step) > 1:
             first, last = (e.language.as_unsigned(bound(e, value).source) for value in (low, high))
-            text = f"({last} - {first} + {abs(step) - 1}u) / {abs(step)}u"
-            text = text if len(loop.starts) == 1 else f"int({text})"
+            text = _rounded_up(e, f"{last} - {first}", abs(step), len(loop.starts) > 1)
     elif _is_rounded(loop, axis):
         span = rendered.source if isinstance(end, ArrayShape) else f"max({rendered.source}, 0)"
         e.symbols.call(*(() if isinstance(end, ArrayShape) else ("max",)))
-        text = f"({e.language.as_unsigned(span)} + {step - 1}u) / {step}u"
-        text = text if len(loop.starts) == 1 else f"int({text})"
+        text = _rounded_up(e, e.language.as_unsigned(span), step, len(loop.starts) > 1)
     else:
         span = _span(e, *((start, end) if step > 0 else (end, start)))
         if isinstance(start, Const) and start.value == 0:
@@ -337,9 +349,19 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
         e.symbols.call("max")
     if len(loop.starts) == 1:
         return text
+    for declaration in declarations:
+        if declaration.startswith("int extent_") and declaration.endswith(f" = {text};"):
+            return declaration.removeprefix("int ").partition(" ")[0]
     extent = bound_name("extent", name)
     declarations.append(f"int {extent} = {text};")
     return extent
+
+
+def _rounded_up(e: Expressions, span: str, step: int, is_int: bool) -> str:
+    """Return how many steps there are in an unsigned span. is_int: the result is the value of an `int`."""
+    suffix = "u" if e.language.converts_explicitly else ""
+    text = f"({span} + {step - 1}{suffix}) / {step}{suffix}"
+    return f"int({text})" if is_int and e.language.converts_explicitly else text
 
 
 def _chosen_extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: list[str]) -> str:
@@ -360,7 +382,9 @@ def _chosen_extent(e: Expressions, loop: RangeFor, axis: int, name: str, declara
     return extent
 
 
-def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str], converts: bool = True) -> str:
+def _index(
+    e: Expressions, loop: RangeFor, axis: int, extents: list[str], converts: bool = True, linear: str = "index"
+) -> str:
     """Return the index along an axis from the linear `index`.
 
     It is divided by the inner extents one after the other, last axis first: compilers share these quotients among axes.
@@ -371,7 +395,7 @@ def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str], conver
     inner = extents[axis + 1 :]
     if inner and all(text.isdigit() for text in inner):
         inner = [str(prod(map(int, inner)))]
-    text = " / ".join(["index", *reversed(inner)])
+    text = " / ".join([linear, *reversed(inner)])
     if axis > 0:
         text = f"{text} % {extents[axis]}"
     if not has_constant_step(loop, axis):  # from 0

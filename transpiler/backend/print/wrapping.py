@@ -65,6 +65,13 @@ def signed(kind: Scalar, total: tuple[str, int], name_of: NameOf) -> tuple[str, 
     return source, UNARY if source.startswith("(") else PRIMARY
 
 
+def unsigned_cast(cast: Cast, value: Rendered) -> Rendered | None:
+    """Return a sum that may wrap as the unsigned number that it is before its conversion back; None if it is none."""
+    before = cast.value.type
+    is_same_size = isinstance(before, Scalar) and cast.type == (u64 if before.bits == 64 else u32)
+    return Rendered(*value.unsigned) if value.unsigned is not None and is_same_size else None
+
+
 def wide_sums(
     language: Language,
     indices: Sequence[Statement],

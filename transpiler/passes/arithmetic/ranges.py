@@ -20,6 +20,7 @@ does not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from math import prod
 
 from ...ir import origins
 from ...ir.nodes import Block, Statement, operands
@@ -35,9 +36,10 @@ from ...ir.statements import (
     is_const,
     scalar_type,
 )
-from ...ir.tasks import Kernel
+from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, Type, element_of, i32, u1
 from ..analysis.intervals import Interval, contains, whole
+from ..analysis.queries import trip_count
 from ..analysis.value_ranges import I32_MAX, ValueRanges, same_value, stored_ranges
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter, Rule
@@ -55,7 +57,7 @@ def ranges(kernel: Kernel, context: PassContext) -> bool:
     rules = {Operation: _operation, Assert: _assert, Notice: _notice, IndexCheck: _index_check}
     rewriter = _Reduction(rules, stored_ranges(kernel), not context.capabilities.vectorizes_loops)
     if context.capabilities.has_pointers:
-        rewriter.of_threads = {task.loop for task in kernel.tasks if task.over}
+        rewriter.of_threads = {task.loop for task in kernel.tasks if task.over or _is_of_one_block(task)}
     may_be_equal = context.may_have(kernel, PLAIN_OPS) or any(context.may_have_all(kernel, ops) for ops in EQUAL_LATER)
     changed = rewriter.run(kernel)
     replaced = rewriter.mapping.items()
@@ -67,6 +69,11 @@ def ranges(kernel: Kernel, context: PassContext) -> bool:
         # New divisions are as unknown as the old ones to what compares indices and stored values, and have no identity.
         context.left = frozenset({"dead_code", *(["common_subexpressions"] if may_be_equal else [])})
     return changed
+
+
+def _is_of_one_block(task: Task) -> bool:
+    """Return whether the iterations of a task are the threads of one block, as the entry says."""
+    return task.loop is not None and bool(task.tile) and trip_count(task.loop) == prod(task.tile)
 
 
 class _Reduction(ValueRanges):

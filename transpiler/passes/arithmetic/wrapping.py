@@ -3,32 +3,40 @@
     $3 = add $1, 1; if $3 > $2 { ... }     ->    $3 = wrapping_add $1, 1    ($1: any i32; CUDA C adds as unsigned)
     $4 = add $i, 1                         ->    (unchanged: $i is the index of a loop up to n: the sum is at most n)
     $5 = add $1, $2; store $5              ->    (unchanged: nothing asks for the sign of the sum)
+    $6 = add $i, $n; if $6 < $m { ... }    ->    (unchanged: a sum of an index and an argument is taken not to wrap)
 
 Integers wrap in Python's kernels, and LLVM, on which NVRTC is built, uses that signed sums do not: `x + 1 > x` is then
-true for all x. It uses that where a sum is compared, divided, shifted, masked or converted (`unobserved`); what is only
-added up and stored has the bits of the wrapped sum. A value that serves only as an index keeps the plain operation,
-too: a wrapped index is out of bounds, which is undefined anyway.
+true for all x. It uses that where a sum is compared, divided, shifted or converted (`unobserved`); what is only added
+up, masked and stored has the bits of the wrapped sum. A value that serves as an index keeps the plain operation, too: a
+wrapped index is out of bounds, which is undefined anyway. So do sums of such values (`positions`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from math import prod
 
 from ...ir.nodes import Statement, walk
 from ...ir.ops import WRAPPING
 from ...ir.sparse import Length
-from ...ir.statements import ArrayShape, Const, Operation
+from ...ir.statements import ArrayShape, Const, LoopIndex, Operation
 from ...ir.tasks import Kernel
+from ...ir.threads import ThreadIndex
 from ...ir.types import Scalar, i32
 from ..analysis.intervals import Interval, contains, exact_interval, whole
 from ..analysis.queries import is_index_of
 from ..analysis.value_ranges import I32_MAX, ValueRanges, same_value, stored_ranges
 from ..context import PassContext
+from .parts.positions import SUMS, place_of, places_of_indices
+from .parts.summands import SMALL
 from .parts.unobserved import steps_of_counters, unobserved
 
 MOST_THREADS = 1 << 24
 """The most threads that a GPU runs at a time."""
+COUNTING = SUMS | {"mul", "min", "max"}
+"""Operations on positions whose result is one: `i * n + j`, `max(i - r, 0)`."""
+MOST_LANES = 16
+"""Numbers by which positions are multiplied, as by the lanes of a vector. A hash has greater ones."""
 
 
 def wrapping(kernel: Kernel, context: PassContext) -> bool:
@@ -44,11 +52,20 @@ def wrapping(kernel: Kernel, context: PassContext) -> bool:
         harmless |= _checked(kernel)
     elif context.options.debug:
         harmless -= _checked(kernel)  # a notice has no effect on what follows, which C may not assume to be undefined
-    search = _Search(stored_ranges(kernel), harmless)
+    search = _Search(stored_ranges(kernel), harmless, _places(kernel, context))
     search.run(kernel)
     for operation in search.found:
         operation.op = WRAPPING[operation.op]
     return bool(search.found)
+
+
+def _places(kernel: Kernel, context: PassContext) -> set[Hashable]:
+    """Return what serves as an index, and the arguments; nothing if checks compare indices with extents."""
+    options = context.options
+    has_checks = options.debug or options.check_out_of_bound or options.check_overflow
+    if has_checks or context.capabilities.reports_overflow:
+        return set()
+    return {*kernel.parameters, *places_of_indices(kernel)}
 
 
 def _sums_in_wide_iterations(kernel: Kernel) -> set[Statement]:
@@ -96,11 +113,16 @@ def _checked(kernel: Kernel) -> set[Statement]:
 
 
 class _Search(ValueRanges):
-    """Collects the operations that may wrap. harmless: those for which that makes no difference."""
+    """Collects the operations that may wrap.
 
-    def __init__(self, variables: dict[Statement, Interval], harmless: set[Statement]) -> None:
+    harmless: those for which that makes no difference. places: what serves as an index. positions: sums of that.
+    """
+
+    def __init__(self, variables: dict[Statement, Interval], harmless: set[Statement], places: set[Hashable]) -> None:
         super().__init__({}, variables)
         self.harmless = harmless
+        self.places = places
+        self.positions: set[Statement] = set()
         self.found: list[Operation] = []
         self.recorders = {**self.recorders, Operation: _Search.record_operation}
 
@@ -112,9 +134,30 @@ class _Search(ValueRanges):
 
     def record_operation(self, operation: Operation) -> None:
         """Collect an operation, and record its interval."""
-        if operation.op in WRAPPING and operation not in self.harmless and self._may_wrap(operation):
+        is_position = self._is_factor if operation.op == "mul" else self._is_position
+        if operation.op in COUNTING and all(map(is_position, operation.operands)):
+            self.positions.add(operation)
+        is_harmless = operation in self.harmless or operation in self.positions
+        if operation.op in WRAPPING and not is_harmless and self._may_wrap(operation):
             self.found.append(operation)
         self.record(operation)
+
+    def _is_position(self, value: Statement) -> bool:
+        """Return whether a value is an index, a bound, an argument, a sum of these, or a small number."""
+        if self._is_counted(value):
+            return True
+        interval = self.of(value) if self.places else None
+        return interval is not None and contains((-SMALL, SMALL), interval)
+
+    def _is_factor(self, value: Statement) -> bool:
+        """Return whether a product by a value is no hash."""
+        return abs(value.value) <= MOST_LANES if isinstance(value, Const) else self._is_counted(value)
+
+    def _is_counted(self, value: Statement) -> bool:
+        if not self.places or not isinstance(value.type, Scalar) or not value.type.is_integral:
+            return False
+        is_index = isinstance(value, (LoopIndex, ArrayShape, ThreadIndex)) or value in self.positions
+        return is_index or place_of(value) in self.places
 
     def _may_wrap(self, operation: Operation) -> bool:
         computed = _computed_type(operation)

@@ -269,7 +269,7 @@ class _Sharing:
         if explains:
             note = f"each thread has every {self.threads:,}th iteration (block_scans)"
             row.remarks = (Remark(note, "above", row.location), *row.remarks)
-        stride(builder, row, self.thread, self.threads)
+        stride(builder, row, self.thread, self.threads, explains)
         if not joined:
             return
         warp, is_last = self._warp()
@@ -315,12 +315,15 @@ class _Sharing:
         """Add a loop over as many iterations at a time as there are threads."""
         builder, row, name = self.builder, found.loop, found.loop.names[0]
         start, end = row.starts[0], row.ends[0]
-        chunks = builder.add(RangeFor([start], [end], [builder.const(self.threads)], [f"{name}_first"]))
-        if explains:
-            note = f"{self.threads:,} iterations at a time, with the sums of those before (block_scans)"
-            chunks.remarks = (Remark(note, "above", row.location),)
-        with builder.into(chunks.body):
-            first = builder.add(LoopIndex(chunks, 0, type=i32))
+        is_one = trip_count(row) == self.threads and start.type == i32
+        chunks = RangeFor([start], [end], [builder.const(self.threads)], [f"{name}_first"], location=row.location)
+        note = f"{self.threads:,} iterations at a time, with the sums of those before (block_scans)"
+        if not is_one:
+            builder.add(chunks)
+        remarks = (Remark(note, "above", row.location),) if explains else ()
+        chunks.remarks = remarks
+        with builder.into(builder.block if is_one else chunks.body):
+            first = start if is_one else builder.add(LoopIndex(chunks, 0, type=i32))
             left = builder.op("sub", end, first)
             last = builder.op("sub", left, builder.const(1))
             index = builder.op("add", first, builder.op("min", self.thread, last))
@@ -329,7 +332,9 @@ class _Sharing:
             is_own.hint = "is_in_loop"
             replace_indices(row.body, row, {0: index})
             builder.block.statements += [s for s in row.body if s in found.before]
-            sums = self._add_scans(found.scans, is_own, name)
+            sums = self._add_scans(found.scans, is_own, name, remarks if is_one else ())
+            if not is_one:
+                builder.add(Barrier("block"))  # the next iterations overwrite the shared arrays
             own = dict[Statement, Alloca]()
             own |= {scan.variable: variable for scan, (variable, _) in zip(found.scans, sums, strict=True)}
             with builder.into(builder.add(If(is_own)).then):
@@ -337,15 +342,24 @@ class _Sharing:
                 for access in walk(builder.block):
                     if isinstance(access, (LocalLoad, LocalStore)):
                         access.pointer = own.get(access.pointer, access.pointer)
-            for scan, (_, total) in zip(found.scans, sums, strict=True):
+            inside = set(walk(row.body))
+            used = {s.pointer for s in walk(self.task.body) if isinstance(s, LocalLoad) and s not in inside}
+            for scan, (_, of_warps) in zip(found.scans, sums, strict=True):
+                if is_one and scan.variable not in used:
+                    continue
+                last_warp = builder.const(self.threads // WARP - 1)
+                total = builder.add(Collective("shuffle", [of_warps, last_warp], type=scan.term.type))
+                total.hint = "total"
                 builder.store(scan.variable, builder.op(scan.op, builder.load(scan.variable), total))
 
-    def _add_scans(self, scans: list[Scan], is_own: Statement, index: str) -> list[tuple[Alloca, Statement]]:
-        """Add up what the threads before this one add; return this thread's variables, and the sums of all threads.
+    def _add_scans(
+        self, scans: list[Scan], is_own: Statement, index: str, remarks: tuple[Remark, ...]
+    ) -> list[tuple[Alloca, Statement]]:
+        """Add up what the threads before this one add; return this thread's variables, and the sums up to each warp.
 
-        index: the name of the loop's.
+        index: the name of the loop's. remarks: above the first sum.
         """
-        builder, warps = self.builder, self.threads // WARP
+        builder = self.builder
         warp, is_last = self._warp()
         parts = []
         for scan in scans:
@@ -356,6 +370,7 @@ class _Sharing:
             term = builder.op("select", condition, scan.term, builder.const(neutral(scan.op, type), type))
             before = builder.add(Collective(f"exclusive_{scan.op}", [term], type=type))
             term.hint, before.hint = "term", "before"
+            before.remarks, remarks = remarks, ()
             parts.append((scan, shared, term, before))
         with builder.into(builder.add(If(is_last)).then):
             for scan, shared, term, before in parts:
@@ -367,19 +382,17 @@ class _Sharing:
         for scan, shared, term, _ in parts:
             of_warps = self._of_warps(shared, scan.op)
             earlier = builder.add(Collective("shuffle", [of_warps, previous], type=term.type))
-            total = builder.add(Collective("shuffle", [of_warps, builder.const(warps - 1)], type=term.type))
-            earlier.hint, total.hint = "earlier", "total"
-            exchanged.append((earlier, total))
-        builder.add(Barrier("block"))
+            earlier.hint = "earlier"
+            exchanged.append((earlier, of_warps))
         is_later, found = builder.op("gt", warp, builder.const(0)), list[tuple[Alloca, Statement]]()
         is_later.hint = "is_later"
-        for (scan, _, _, before), (earlier, total) in zip(parts, exchanged, strict=True):
+        for (scan, _, _, before), (earlier, of_warps) in zip(parts, exchanged, strict=True):
             type = _type_of(scan)
             of_earlier = builder.op("select", is_later, earlier, builder.const(neutral(scan.op, type), type))
             start, own = builder.load(scan.variable), builder.add(Alloca(type=type))
             own.hint = f"own_{scan.variable.name or scan.variable.hint or index}"
             builder.store(own, builder.op(scan.op, builder.op(scan.op, start, of_earlier), before))
-            found.append((own, total))
+            found.append((own, of_warps))
         return found
 
 

@@ -94,7 +94,7 @@ def shared_columns(kernel: Kernel, context: PassContext) -> bool:
         if parts:
             if len(columns) == 1:
                 _choose_by_size(kernel, task, next(iter(columns)), parts)
-            _Sharing(kernel, task, columns, parts, width).run(options.why_comments)
+            _Sharing(kernel, task, columns, parts, width, options.why_comments).run()
             changed = True
     return changed
 
@@ -218,20 +218,27 @@ class _Sharing:
         parts: threads of a column. width: columns of a block.
         axis: that of the columns, the last one. name: of its index.
         is_whole: whether all blocks certainly have so many.
+        explains: whether there are comments.
     """
 
     def __init__(
-        self, kernel: Kernel, task: Task, columns: dict[RangeFor, dict[Alloca, str]], parts: int, width: int
+        self,
+        kernel: Kernel,
+        task: Task,
+        columns: dict[RangeFor, dict[Alloca, str]],
+        parts: int,
+        width: int,
+        explains: bool,
     ) -> None:
         assert task.loop is not None
         self.kernel, self.task, self.loop, self.columns, self.parts = kernel, task, task.loop, columns, parts
         self.axis = len(task.loop.starts) - 1
         self.name = names_of(task.loop)[-1]
-        self.width = width
+        self.width, self.explains = width, explains
         self.is_whole = (count_along(task.loop, self.axis) or 1) % self.width == 0
         self.builder = Builder(Block(), task.loop.location)
 
-    def run(self, comments: bool) -> None:
+    def run(self) -> None:
         """Replace the body of the task."""
         builder, body, end = self.builder, self.task.body, self.loop.ends[self.axis]
         self._add_threads()
@@ -248,7 +255,7 @@ class _Sharing:
         start, stop = body.statements.index(loops[0]), body.statements.index(loops[-1])
         after = body.statements[stop + 1 :]
         builder.block.statements += body.statements[:start]
-        if comments:
+        if self.explains:
             note = f"{self.parts} threads share a column: the rows of each are {self.parts} apart (shared_columns)"
             loops[0].remarks = (Remark(note, "above", loops[0].location), *loops[0].remarks)
         is_own = None if limit is None else builder.op("lt", column, limit)
@@ -276,9 +283,9 @@ class _Sharing:
         start_with_zeros(builder, list(builder.block), joined, part)
         if is_own is not None and any(isinstance(s, GlobalStore) for s in walk(rows.body)):
             with builder.into(builder.add(If(is_own)).then):
-                stride(builder, rows, part, self.parts)
+                stride(builder, rows, part, self.parts, self.explains)
         else:
-            stride(builder, rows, part, self.parts)
+            stride(builder, rows, part, self.parts, self.explains)
         arrays = self._store_parts(joined, part, column)
         if arrays:
             builder.add(Barrier("block"))

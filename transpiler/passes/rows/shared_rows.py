@@ -97,7 +97,7 @@ from .parts.row_lengths import (
     threads_of_block,
 )
 from .parts.row_loops import Late, RowLoops, exchange_together, is_counted, joined_late, loops_over_rows
-from .parts.strided_rows import stride
+from .parts.strided_rows import GUARD, stride
 
 FEW_EXCHANGES = 3
 """So many exchanges are written one after another, more in a loop."""
@@ -318,9 +318,9 @@ class _Sharing:
         start_with_zeros(builder, list(builder.block), joined, self.lane)
         stretch = self.stretches[row]
         if stretch is None:
-            stride(builder, row, self.lane, self.lanes)
+            stride(builder, row, self.lane, self.lanes, self.explains)
         else:
-            _stride_from_start(builder, row, self.lane, self.lanes, stretch)
+            _stride_from_start(builder, row, self.lane, self.lanes, stretch, self.explains)
         self._join(joined)
         if places:
             steps = add_exchange(builder, self.lanes, places)
@@ -401,12 +401,16 @@ def make_atomic(block: Block, changes: dict[Statement, Scatter], comments: bool)
         inner.statements = statements
 
 
-def _stride_from_start(builder: Builder, row: RangeFor, lane: Statement, lanes: int, stretch: Stretch) -> None:
+def _stride_from_start(
+    builder: Builder, row: RangeFor, lane: Statement, lanes: int, stretch: Stretch, explains: bool
+) -> None:
     """Add the loop over a row, of which each thread takes every `lanes`th element, by offsets from the start."""
     start, end = row.starts[0], row.ends[0]
     if not isinstance(start, LoopIndex):
         start.hint = start.hint or f"start_{names_of(row)[0]}"
     guard = None if stretch.is_certain else builder.add(If(builder.op("lt", start, end)))
+    if guard is not None and explains:
+        guard.remarks = (Remark(GUARD, "above"),)
     with builder.into(builder.block if guard is None else guard.then):
         is_known = stretch.length is not None and not stretch.is_cut
         length = builder.const(stretch.length or 0) if is_known else added_to(start, end)

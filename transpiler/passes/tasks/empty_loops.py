@@ -58,6 +58,7 @@ def _limit(task: Task, loop: RangeFor, axis: int) -> None:
     step = loop.steps[axis]
     assert isinstance(step, Const)
     builder = Builder(task.prologue, loop.location)
-    start, end = builder.again(loop.starts[axis]), loop.ends[axis]
     known = set(task.prologue.statements)
-    loop.ends[axis] = builder.op("max" if step.value > 0 else "min", end if end in known else builder.again(end), start)
+    bounds = (loop.ends[axis], loop.starts[axis])
+    end, start = (bound if bound in known else builder.again(bound) for bound in bounds)
+    loop.ends[axis] = builder.op("max" if step.value > 0 else "min", end, start)

@@ -191,5 +191,4 @@ def _add(joined: Builder, performed: Builder, atomic: AtomicOp) -> None:
         own = joined.element(atomic.value, [joined.const(number) for number in place])
         sum = joined.add(Collective(collective, [own], type=kind.element, hint=f"{name}{letter}_{suffix}"))
         pointer = performed.element_ptr(atomic.pointer, [performed.const(number) for number in place])
-        last = performed.atomic(atomic.op, pointer, sum)
-    last.remarks = atomic.remarks
+        performed.atomic(atomic.op, pointer, sum).remarks = atomic.remarks

@@ -73,6 +73,8 @@ PART = 3
 """The whole of an element, as a multiple of what each iteration stores at least."""
 FEW = 1 << 15
 """The number of iterations below which stores stay in a cache anyway; a guess."""
+MOST_NAMED = 4
+"""Numbers of a vector that have names: `v.x`."""
 MOST_WORDS = 1 << 31
 
 
@@ -286,11 +288,33 @@ def _stage(kernel: Kernel, task: Task, arrays: list[Array], context: PassContext
     for array in arrays:
         word = _word(array.element)
         assert word is not None
+        if context.capabilities.has_pointers and isinstance(array.element, Tensor) and array.element.size > MOST_NAMED:
+            _stage_tensor(builder, staged[array], thread, builder.load(own[array]))
+            continue
         for k, value in enumerate(_scalars(builder, builder.load(own[array]))):
             value = value if value.type == word else builder.bit_cast(value, word)
             builder.store(builder.add(GlobalPtr(staged[array], [thread, builder.const(k)], type=value.type)), value)
     builder.add(Barrier("block"))
     _store_words(builder, task, staged, thread, context)
+
+
+def _stage_tensor(builder: Builder, staged: Array, thread: Statement, value: Statement) -> None:
+    """Stage the numbers of a vector or matrix by loops, which NVRTC unrolls; drivers of Vulkan may leave some."""
+    assert isinstance(value.type, Tensor)
+    indices, inner = list[Statement](), builder.block
+    names = ("row", "column") if len(value.type.shape) > 1 else ("k",)
+    for name, extent in zip(names, value.type.shape, strict=True):
+        with builder.into(inner):
+            zero, end, one = (builder.const(number) for number in (0, extent, 1))
+            loop = builder.add(RangeFor([zero], [end], [one], [name], unroll=True))
+        inner = loop.body
+        indices.append(LoopIndex(loop, type=i32))
+    with builder.into(inner):
+        number, *others = [builder.add(index) for index in indices]
+        for other, extent in zip(others, value.type.shape[1:], strict=True):
+            number = builder.op("add", builder.op("mul", number, builder.const(extent)), other)
+        place = GlobalPtr(staged, [thread, number], type=staged.element)
+        builder.store(builder.add(place), builder.element(value, indices))
 
 
 def _name(array: Array, loop: RangeFor) -> str:

@@ -43,7 +43,7 @@ from __future__ import annotations
 
 from ...ir.functions import Call
 from ...ir.nodes import Block, Statement, blocks, operands, walk
-from ...ir.statements import Const, GlobalPtr, If, IfExp, LocalStore, Operation, RangeFor, base_pointer, repeats
+from ...ir.statements import GlobalPtr, If, IfExp, LocalStore, Operation, RangeFor, base_pointer
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, element_of
 from ..analysis.loops.vector_loops import (

@@ -24,6 +24,8 @@ from .syntax_forms import ASSIGN, PRIMARY, Generated, Syntax, with_helpers
 
 ALL_LANES = "0xffffffffu"
 """The mask of all lanes of a warp."""
+WHOLE = "whole"
+"""Option of a helper that all lanes of a warp call: it takes no mask."""
 LIBRARY = {"match_any", "block_all", "block_any", "block_count", "elect", "match_all"}
 """Helpers that are in a library because they need no type."""
 
@@ -45,8 +47,12 @@ def from_table(
     entry = table.get(op)
     if entry is None:
         operands = [f"{{{k}}}" for k in range(len(collective.arguments))]
-        entry = (f"{op}({', '.join(['{lanes}', *operands] if language.names_lanes else operands)})", PRIMARY)
-        keys = () if op in LIBRARY else (f"subgroup {op} {type}",)
+        is_whole = op not in LIBRARY and lanes == ALL_LANES
+        entry = (
+            f"{op}({', '.join(['{lanes}', *operands] if language.names_lanes and not is_whole else operands)})",
+            PRIMARY,
+        )
+        keys = () if op in LIBRARY else (f"subgroup {op} {type}{' ' + WHOLE if is_whole else ''}",)
     template, precedence = entry[0].replace("{lanes}", lanes), entry[1]
     syntax = Syntax(template, precedence, (ASSIGN,) * len(collective.arguments), keys)
     return with_helpers(syntax, *known(language, syntax.named))
@@ -105,8 +111,17 @@ def reduction_comment(op: str) -> str:
 
 def joined(language: Language, op: str, type: Scalar, other: str) -> str:
     """Return the statement `value = value op other`."""
-    syntax = language.operation(ATOMIC_OPS[op], type)
-    if syntax.template in ASSIGNED:
-        other = wrapping.operand(language, type, other) if ATOMIC_OPS[op] in wrapping.TEMPLATES else other
-        return f"value {ASSIGNED[syntax.template]} {other};"
-    return f"value = {syntax.format('value', other)};"
+    return updated(language, ATOMIC_OPS[op], type, "value", other)
+
+
+def updated(language: Language, op: str, type: Scalar, value: str, other: str) -> str:
+    """Return the statement `value = value op other`, of which `other` comes from another thread.
+
+    Sums may wrap, but they are those of signed numbers: of what another thread has, no compiler knows the sign.
+    """
+    syntax = language.operation(op, type)
+    if language.reports_overflow:
+        return f"{value} = {wrapping.operation(language, op, type).format(value, other)};"
+    if syntax.template in ASSIGNED and type.bits >= 32:
+        return f"{value} {ASSIGNED[syntax.template]} {other};"
+    return f"{value} = {syntax.format(value, other)};"

@@ -91,6 +91,7 @@ class Language:
     unsigned: the unsigned type of 32 bits in a conversion.
     unsigned_argument: {} is an int that is passed to a helper as unsigned.
     undefined_overflow: compilers take for granted that signed sums do not wrap, so those that may are unsigned.
+    reports_overflow: whoever runs the source reports signed sums that wrap, also where that makes no difference.
     computes_small_as_int: arithmetic on integers of 8 and 16 bits, and on f16, has wider results.
 
     constant: a template with {type} and {values} (`a = 1, b = 2`) for named numbers; integer_constant: for those of
@@ -152,6 +153,7 @@ class Language:
     thread_numbers: by kind of `ThreadIndex`; {0} is the number of the thread in the loop.
     block_size: the threads of a block, if the launch chooses them.
     linear_index, folded_index: the number of a thread of a grid with one axis, with two; {block} threads a block.
+    block_index, only_index: the number of its block, and its own in the block; "" if sources use the first alone.
     entry: the head of a task's entry, with {name} and {block}; serial_entry: of a serial one.
     warp: functions of subgroup collectives that take the participating lanes; None if collectives take no lanes.
     barrier: returns the calls of a barrier; in: the barrier, whether it orders buffers, lanes.
@@ -190,6 +192,7 @@ class Language:
     unsigned: str
     unsigned_argument: str = "{}"
     undefined_overflow: bool = False
+    reports_overflow: bool = False
     computes_small_as_int: bool = True
 
     constant: str = "const {type} {values};"
@@ -250,6 +253,8 @@ class Language:
     thread_numbers: Mapping[str, Syntax]
     block_size: str = ""
     linear_index: str = ""
+    block_index: str = ""
+    only_index: str = ""
     folded_index: str = ""
     entry: str = ""
     serial_entry: str = ""

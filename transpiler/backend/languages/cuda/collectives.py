@@ -6,8 +6,7 @@ from functools import cache
 
 from ....ir.threads import FOLDS, SUBGROUP_SIZE, Barrier, identity
 from ....ir.types import Scalar
-from ..common import wrapping
-from ..common.collectives import ALL_LANES, from_table
+from ..common.collectives import ALL_LANES, WHOLE, from_table, updated
 from ..common.helpers import called, known
 from ..common.language import Language, Warp
 from ..common.literals import literal, scalar_name
@@ -77,71 +76,85 @@ def barrier(language: Language, barrier: Barrier, orders_buffers: bool, lanes: s
 def helper(language: Language, op: str, type: Scalar | None, options: frozenset[str]) -> Generated:
     """Return the function of a collective that CUDA lacks."""
     assert type is not None
-    source = _function(language, op, type)
+    source = _function(language, op, type, WHOLE in options)
     return Generated(op, source, called(language, source))
 
 
-def _function(language: Language, op: str, type: Scalar) -> str:
+def _function(language: Language, op: str, type: Scalar, is_whole: bool) -> str:
+    """Return a function of the lanes of a mask, or of all lanes of a warp (`is_whole`), which takes no mask."""
     name, warp = scalar_name(language, type), _warp(language)
-    head = f"{language.helper_qualifier}{name} {op}(unsigned lanes, {name} value) {{\n"
+    among, lanes = ("a warp", ALL_LANES) if is_whole else ("`lanes`", "lanes")
+    parameters = f"{name} value" if is_whole else f"unsigned lanes, {name} value"
+    head = f"{language.helper_qualifier}{name} {op}({parameters}) {{\n"
+    first = f"{warp.shuffle}({lanes}, value, {'0' if is_whole else '__ffs(lanes) - 1'})"
     if op == "broadcast_first":
-        lowest = f"{warp.shuffle}(lanes, value, __ffs(lanes) - 1)"
-        return f"// The value of the lowest of `lanes`.\n{head}    return {lowest};\n}}"
+        return f"// The value of the lowest lane of {among}.\n{head}    return {first};\n}}"
     if op == "all_equal":
         head = head.replace(f"{name} {op}", f"bool {op}", 1)
-        same = f"value == {warp.shuffle}(lanes, value, __ffs(lanes) - 1)"
-        return f"// Whether all of `lanes` have one value.\n{head}    return {warp.all}(lanes, {same}) != 0;\n}}"
+        same = f"{warp.all}({lanes}, value == {first}) != 0"
+        return f"// Whether all of {among} have one value.\n{head}    return {same};\n}}"
     scan, _, fold = op.partition("_")
-    combined = wrapping.operation(language, FOLDS[fold], type).format("result", "other")
     start = literal(language, type, identity(FOLDS[fold], type)).template
-    among = {"reduce": "", "inclusive": " up to this one", "exclusive": " below this one"}[scan]
-    test = {"reduce": "", "inclusive": "source <= lane", "exclusive": "source < lane"}[scan]
-    lane = "    int lane = threadIdx.x % 32;\n" if test else ""
-    assign = (
-        f"        if ({test}) {{\n            result = {combined};\n        }}"
-        if test
-        else f"        result = {combined};"
-    )
-    fast = (
-        _butterfly(language, name, type, fold) if scan == "reduce" else _steps(language, name, type, fold, scan, start)
-    )
+    steps = _butterfly(language, type, fold) if scan == "reduce" else _steps(language, name, type, fold)
+    if scan == "exclusive":
+        steps = [
+            f"value = {warp.shuffle_up}({ALL_LANES}, value, 1);",
+            "if (lane == 0) {",
+            f"    value = {start};",
+            "}",
+            *steps,
+        ]
+    body = [] if scan == "reduce" else ["int lane = threadIdx.x % 32;"]
+    if is_whole:
+        body += [*steps, "return value;"]
+    else:
+        fast = [*steps, "return value;"]
+        body += [f"if (lanes == {ALL_LANES}) {{", *(f"    {line}" for line in fast), "}"]
+        body += _one_by_one(language, name, type, scan, FOLDS[fold], start)
+    up_to = {"reduce": "", "inclusive": " up to this one", "exclusive": " below this one"}[scan]
     return (
-        f"// {_verb(fold)} the values of `lanes`{among}.\n{head}{lane}{fast}"
-        f"    {name} result = {start};\n"
-        "    for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {\n"
-        "        int source = __ffs(rest) - 1;\n"
-        f"        {name} other = {warp.shuffle}(lanes, value, source);\n"
-        f"{assign}\n    }}\n    return result;\n}}"
+        f"// {_verb(fold)} the values of {'the lanes of ' if is_whole else ''}{among}{up_to}.\n{head}"
+        + "".join(f"    {line}\n" for line in body)
+        + "}"
     )
 
 
-def _butterfly(language: Language, name: str, type: Scalar, fold: str) -> str:
-    """The common case in 5 steps."""
-    combined = wrapping.operation(language, FOLDS[fold], type).format("value", "other")
-    return (
-        f"    if (lanes == {ALL_LANES}) {{\n"
-        "        for (int bits = 16; bits > 0; bits /= 2) {\n"
-        f"            {name} other = {_warp(language).shuffle_xor}(lanes, value, bits);\n"
-        f"            value = {combined};\n"
-        "        }\n        return value;\n    }\n"
-    )
+def _one_by_one(language: Language, name: str, type: Scalar, scan: str, op: str, start: str) -> list[str]:
+    """Return the lines that combine the values of any lanes."""
+    combine = [updated(language, op, type, "result", "other")]
+    if scan != "reduce":
+        combine = [f"if (source {'<=' if scan == 'inclusive' else '<'} lane) {{", f"    {combine[0]}", "}"]
+    return [
+        f"{name} result = {start};",
+        "for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {",
+        "    int source = __ffs(rest) - 1;",
+        f"    {name} other = {_warp(language).shuffle}(lanes, value, source);",
+        *(f"    {line}" for line in combine),
+        "}",
+        "return result;",
+    ]
 
 
-def _steps(language: Language, name: str, type: Scalar, fold: str, scan: str, start: str) -> str:
-    """The same for scans: each step combines twice as many lanes."""
-    combined = wrapping.operation(language, FOLDS[fold], type).format("other", "value")
-    before = (
-        f"        value = {_warp(language).shuffle_up}(lanes, value, 1);\n"
-        f"        if (lane == 0) {{\n            value = {start};\n        }}\n"
-    )
-    return (
-        f"    if (lanes == {ALL_LANES}) {{\n"
-        f"{before if scan == 'exclusive' else ''}"
-        "        for (int offset = 1; offset < 32; offset *= 2) {\n"
-        f"            {name} other = {_warp(language).shuffle_up}(lanes, value, offset);\n"
-        f"            if (lane >= offset) {{\n                value = {combined};\n            }}\n"
-        "        }\n        return value;\n    }\n"
-    )
+def _butterfly(language: Language, type: Scalar, fold: str) -> list[str]:
+    """Return the lines that combine the values of all lanes in 5 steps."""
+    other = f"{_warp(language).shuffle_xor}({ALL_LANES}, value, bits)"
+    return [
+        "for (int bits = 16; bits > 0; bits /= 2) {",
+        f"    {updated(language, FOLDS[fold], type, 'value', other)}",
+        "}",
+    ]
+
+
+def _steps(language: Language, name: str, type: Scalar, fold: str) -> list[str]:
+    """Return the same for scans: each step combines twice as many lanes."""
+    return [
+        "for (int offset = 1; offset < 32; offset *= 2) {",
+        f"    {name} other = {_warp(language).shuffle_up}({ALL_LANES}, value, offset);",
+        "    if (lane >= offset) {",
+        f"        {updated(language, FOLDS[fold], type, 'value', 'other')}",
+        "    }",
+        "}",
+    ]
 
 
 def _verb(fold: str) -> str:

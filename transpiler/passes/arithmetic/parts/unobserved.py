@@ -1,11 +1,13 @@
 """Integers whose overflow nobody sees (`wrapping`): a query that changes nothing.
 
-LLVM makes other code of a sum that does not wrap where it compares, divides, shifts, masks or converts the sum. Sums
-and products have the same bits either way, and so has what is stored of them.
+LLVM makes other code of a sum that does not wrap where it compares, divides, shifts right or converts the sum. Sums,
+products, masked bits and bits that are shifted left are the same either way, and so is what is stored of them.
 
-    counts[k] += x[i]                  the sum is stored
-    n = n + x[i]; ...; out[i] = n      likewise, over a variable
-    n = n + x[i]; if n > 10 { ... }    the sum is compared
+    counts[k] += x[i]                      the sum is stored
+    n = n + x[i]; ...; out[i] = n          likewise, over a variable
+    n = n + x[i]; if n > 10 { ... }        the sum is compared
+    out[i] = float(n + x[i])               the sign of the sum would matter, of which LLVM knows nothing (`Summands`)
+    min(max(x[i] + 1, 0), m - 1)           what is moved by a number and limited is taken not to wrap
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from ....ir.statements import (
     IfExp,
     LocalLoad,
     LocalStore,
+    MatrixPtr,
     Operation,
     RangeFor,
     Return,
@@ -36,14 +39,19 @@ from ....ir.statements import (
     base_pointer,
 )
 from ....ir.tasks import Kernel
+from ....ir.threads import COLLECTIVES, Collective
 from ....ir.types import Scalar, i32
 from ...analysis.addresses import address_values, is_flat_pointer
 from ...analysis.value_ranges import same_value
+from .summands import Summands
 
 LARGE = 1 << 30
 """LLVM turns the addition of -2**31 into one of bits; smaller numbers it adds."""
 MOST = i32.limits[1]
 RESULTS = "results of functions"
+OF_SIGNS = frozenset({"floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plain_mod", "sar", "shr", "eq", "ne"})
+"""Operations of which LLVM makes others if it knows the signs of their operands."""
+OF_ORDER = frozenset({"lt", "le", "gt", "ge", "min", "max"})
 
 
 def unobserved(kernel: Kernel) -> set[Statement]:
@@ -59,11 +67,12 @@ def unobserved(kernel: Kernel) -> set[Statement]:
     # What a function stores through a reference its callers see.
     only_addresses = _addresses(kernel)
     memory: set[Hashable] = {p for function in kernel.functions for p in function.parameters if p.by_reference}
+    summands = Summands(values, kernel.parameters)
     while True:
         before = len(memory)
         for value in reversed(values):  # the users of a value come after it
             if value not in only_addresses:
-                seen.update(_seen_by(value, value in seen, memory))
+                seen.update(_seen_by(value, value in seen, memory, summands))
         if len(memory) == before:
             return {value for value in values if _is_sum(value) and value not in seen and not _has_large(value)}
 
@@ -75,16 +84,35 @@ def _addresses(kernel: Kernel) -> set[Statement]:
     return {value for value in address_values(kernel) if isinstance(value, Cast)}
 
 
-def _seen_by(user: Statement, is_seen: bool, memory: set[Hashable]) -> Iterator[Statement]:
+def _seen_by(user: Statement, is_seen: bool, memory: set[Hashable], summands: Summands) -> Iterator[Statement]:
     """Yield the operands of a statement whose overflow would be seen. memory: of which loads are seen; it grows."""
     match user:
+        case Operation(op=op) if op in OF_SIGNS:
+            yield from (operand for operand in user.operands if not summands.hides_sign(operand))
+        case Cast(value=value, type=Scalar(is_float=True), bits=False):
+            yield from () if summands.hides_sign(value) else (value,)
+        case Operation(op=op, operands=[a, b]) if op in OF_ORDER:
+            for one, other in ((a, b), (b, a)):
+                is_near = op in ("min", "max") and summands.is_near(one)
+                if not is_near and not summands.hides_order(one, other):
+                    yield one
         case GlobalPtr(cell=None) if not user.array.clamped and not user.array.offset:
             return
         case LocalStore(pointer=pointer, value=value) | GlobalStore(pointer=pointer, value=value):
             if _place(pointer) in memory:
                 yield value
-        case AtomicOp(op="add" | "sub", value=value):
+        case AtomicOp(op=op, pointer=pointer) if op in ("add", "sub") or _is_global(pointer):
             return
+        case Collective(op=op, lanes=lanes) if COLLECTIVES[op].result is None:
+            yield from () if lanes is None else (lanes,)
+        case MatrixPtr(origin=origin):
+            yield origin
+        case Operation(op="bit_and" | "bit_or" | "bit_xor" | "bit_not" | "shl"):
+            yield from _seen_in_bits(user, is_seen)
+        case Cast(value=value, type=Scalar(kind="int" | "uint") as new, bits=False) if _is_whole(value):
+            assert isinstance(value.type, Scalar)
+            if value.type.bits < new.bits or (value.type.bits == new.bits and is_seen):
+                yield value
         case LocalLoad(pointer=pointer) | GlobalLoad(pointer=pointer):
             if is_seen:
                 memory.add(_place(pointer))
@@ -111,6 +139,32 @@ def _seen_by(user: Statement, is_seen: bool, memory: set[Hashable]) -> Iterator[
                 yield from user.operands
         case _:
             yield from operands(user)
+
+
+def _seen_in_bits(operation: Operation, is_seen: bool) -> Iterator[Statement]:
+    """Yield the operands of an operation on bits whose overflow would be seen."""
+    match operation:
+        case Operation(op="bit_and", operands=[a, b]):
+            yield from (a, b) if is_seen and not _is_mask(a) and not _is_mask(b) else ()
+        case Operation(op="shl", operands=[value, amount]):
+            yield from (amount, value) if is_seen else (amount,)
+        case _:
+            is_of_sign = any(isinstance(o, Const) and not 0 <= o.value < LARGE for o in operation.operands)
+            yield from operation.operands if is_seen or is_of_sign else ()
+
+
+def _is_global(pointer: Statement) -> bool:
+    """Return whether a pointer is to memory of which LLVM does not know who else changes it."""
+    return isinstance(base_pointer(pointer), (GlobalPtr, GlobalTemporary))
+
+
+def _is_mask(value: Statement) -> bool:
+    """Return whether a value is a number without the bit of the sign."""
+    return isinstance(value, Const) and value.value >= 0
+
+
+def _is_whole(value: Statement) -> bool:
+    return isinstance(value.type, Scalar) and value.type.kind in ("int", "uint")
 
 
 def _is_sum(value: Statement) -> bool:
