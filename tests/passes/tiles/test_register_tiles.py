@@ -265,6 +265,13 @@ def test_a_batch(target: str, for_few: None, n: int) -> None:
 
 TYPES = {"i32": (ti.i32, np.int32), "u32": (ti.u32, np.uint32), "f64": (ti.f64, np.float64), "i64": (ti.i64, np.int64)}
 
+SMALL_TYPES = {
+    "f16": (ti.f16, np.float16, ti.f32, np.float32),
+    "i8": (ti.i8, np.int8, ti.i32, np.int32),
+    "u16": (ti.u16, np.uint16, ti.i64, np.int64),
+}
+"""Types of elements and of their sum."""
+
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", TYPES)
@@ -286,6 +293,37 @@ def test_other_types(target: str, for_many: None, name: str) -> None:
     assert NOTE in multiply.source(arch=ti.cuda)
     multiply()
     assert np.array_equal(c.to_numpy(), x @ y)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("is_converted", [True, False])
+@pytest.mark.parametrize("name", ["f16", "i8", "u16"])
+def test_small_numbers(target: str, for_few: None, name: str, is_converted: bool) -> None:
+    """Tiles have what the program converts them to; else a product has the type of its factors, and may wrap."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    dtype, of_numpy, wide, of_wide = SMALL_TYPES[name]
+    x, y = numbers((66, 33), (70, 33))
+    x, y = x.astype(of_numpy), (y * 50).astype(of_numpy)
+    a, b, c = fields(dtype, x, y)[:2] + fields(wide, np.zeros((66, 70), of_wide))
+
+    @ti.kernel
+    def multiply():
+        for i, j in c:
+            s = ti.cast(0, wide)
+            for k in range(33):
+                if ti.static(is_converted):
+                    s += ti.cast(a[i, k], wide) * ti.cast(b[j, k], wide)
+                else:
+                    s += a[i, k] * b[j, k]
+            c[i, j] = s
+
+    assert NOTE in multiply.source(arch=ti.cuda)
+    multiply()
+    if is_converted:
+        expected = x.astype(of_wide) @ y.astype(of_wide).T
+    else:
+        expected = (x[:, None] * y[None]).astype(of_wide).sum(axis=2)
+    assert np.array_equal(c.to_numpy(), expected)
 
 
 @pytest.mark.all_targets

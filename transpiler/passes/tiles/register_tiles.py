@@ -35,6 +35,7 @@ from ...ir.nodes import Block, Remark, Statement, clone, count_uses
 from ...ir.statements import (
     Alloca,
     Array,
+    Cast,
     Const,
     GlobalLoad,
     GlobalPtr,
@@ -296,7 +297,7 @@ class _Tiling:
         """Return an array in shared memory, transposed so that threads read neighbours; two if double-buffered."""
         array, tiles = staged.pointer.array, (2,) if self.is_double_buffered else ()
         shape = (*tiles, self.shape.depth, self.shape.extent)
-        return new_shared(self.kernel, f"{array.name}_tile", array.element, shape)
+        return new_shared(self.kernel, f"{array.name}_tile", staged.value.type, shape)
 
     def _buffer(self, first: Statement) -> list[Statement]:
         """Return which of two tiles begins with the index `first`, nothing for one."""
@@ -363,9 +364,9 @@ class _Tiling:
         builder, plan, loads = self.builder, self.plan, self.shape.loads
         loaded = []
         for staged in plan.staged:
-            assert isinstance(staged.load.type, Scalar)
+            assert isinstance(staged.value.type, Scalar)
             hint = f"{staged.pointer.array.name}_next"
-            loaded.append(builder.add(Alloca(type=Tensor((loads,), staged.load.type), hint=hint)))
+            loaded.append(builder.add(Alloca(type=Tensor((loads,), staged.value.type), hint=hint)))
         body = builder.block
         if self.is_double_buffered:
             first = builder.op("min", first, builder.op("sub", end, builder.const(self.shape.depth)))
@@ -380,7 +381,7 @@ class _Tiling:
 
     def _loaded(self, staged: Staged, load: Statement, first: Statement, end: Statement) -> Statement:
         """Return an element of the tile that begins with the index `first`, 0 if there is none."""
-        builder, kind = self.builder, staged.load.type
+        builder, kind = self.builder, staged.value.type
         assert isinstance(kind, Scalar)
         along, place = self._in_tile_of(staged, load)
         limit = self.limit[staged.own]
@@ -392,6 +393,8 @@ class _Tiling:
         with builder.into(there):
             along, own = self._in_tile_of(staged, load, (first, self.first[staged.own]))
             value = builder.load(self._element(staged, own, along))
+            if staged.value is not staged.load:
+                value = builder.cast(value, kind)
         if condition is None:
             return value
         there.result, zero = value, Block()
@@ -424,7 +427,7 @@ class _Tiling:
         loop = builder.add(RangeFor([builder.const(0)], [count], [builder.const(1)], [name]))
         loop.unroll_count = shape.depth  # NVRTC then loads four numbers from shared memory at once
         mapping: dict[Statement, Statement] = {}
-        own = dict(zip([staged.load for staged in plan.staged], tiles, strict=True))
+        own = dict(zip([staged.value for staged in plan.staged], tiles, strict=True))
         with builder.into(loop.body):
             position = builder.add(LoopIndex(loop, type=i32))
             index = builder.op("add", first, position)
@@ -447,22 +450,24 @@ class _Tiling:
         self,
         level: int,
         mapping: dict[Statement, Statement],
-        tiles: Mapping[GlobalLoad, Array],
+        tiles: Mapping[GlobalLoad | Cast, Array],
         position: Sequence[Statement],
         places: Mapping[int, Statement],
     ) -> None:
         """Copy what is the same for all elements of a thread (0), of a row (1), or differs between columns (2)."""
         builder, plan = self.builder, self.plan
-        pointers = {staged.pointer for staged in plan.staged}
+        names = {staged.value: f"{staged.pointer.array.name}_value" for staged in plan.staged}
+        gone: set[Statement] = {staged.load for staged in plan.staged if staged.load not in tiles}
+        gone.update(staged.pointer for staged in plan.staged)
         for statement in [*plan.again, *plan.serial.body]:
-            if plan.level(statement) != level or statement in pointers or statement in mapping:
+            if plan.level(statement) != level or statement in gone or statement in mapping:
                 continue
-            if isinstance(statement, GlobalLoad) and statement in tiles:
+            if isinstance(statement, (GlobalLoad, Cast)) and statement in tiles:
                 axis = plan.row if level == 1 else plan.column
                 place = self._in_tile(axis, places[axis])
                 tile = tiles[statement]
                 value = builder.load(builder.add(GlobalPtr(tile, [*position, place], type=tile.element)))
-                value.hint = f"{statement.pointer.array.name}_value"  # type: ignore[attr-defined]
+                value.hint = names[statement]
                 mapping[statement] = value
             else:
                 builder.add(clone(statement, mapping))

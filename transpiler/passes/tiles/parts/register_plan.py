@@ -33,7 +33,7 @@ from ....options import Capabilities
 from ...analysis.aliasing import written_objects
 from ...analysis.loops.reducible import is_invariant
 from ...analysis.loops.synchronizable import may_synchronize
-from ...analysis.queries import count_along, given_end, is_given, is_index_of, long_enough, trip_count
+from ...analysis.queries import count_along, given_end, is_given, is_index_of, long_enough, trip_count, uncast
 
 ACROSS = 16
 """Threads of a block with the same rows."""
@@ -100,13 +100,15 @@ class Staged:
     """A load of the serial loop that reads a tile in shared memory.
 
     Attributes:
-        load: what is replaced.
+        load: the statement.
+        value: what is replaced, and what a tile has: the load, or what all that use it convert it to.
         pointer: what it loads.
         own: the axis of the parallel loop on which it depends.
         place, along: which of the indices is that of this axis, and of the serial loop.
     """
 
     load: GlobalLoad
+    value: GlobalLoad | Cast
     pointer: GlobalPtr
     own: int
     place: int
@@ -152,13 +154,13 @@ class Plan:
 
     def bytes_of(self, shape: Shape) -> int:
         """Return how much shared memory a block has."""
-        numbers = sum(staged.load.type.size_bytes for staged in self.staged if isinstance(staged.load.type, Scalar))
+        numbers = sum(staged.value.type.size_bytes for staged in self.staged if isinstance(staged.value.type, Scalar))
         return numbers * shape.depth * shape.extent * (2 if shape.double_buffered else 1)
 
     @property
     def is_wide(self) -> bool:
         """Whether a thread needs many registers for an element."""
-        values = [*self.variables, *(staged.load for staged in self.staged)]
+        values = [*self.variables, *(staged.value for staged in self.staged)]
         return len(values) > 3 or any(isinstance(v.type, Scalar) and v.type.bits > 32 for v in values)
 
     @property
@@ -198,10 +200,11 @@ class Plan:
 
         They add or subtract products of two of its loads. A sum that starts with 0 is never -0.0.
         """
-        loads = {staged.load for staged in self.staged}
+        loads: set[Statement] = {staged.load for staged in self.staged}
+        values: set[Statement] = {staged.value for staged in self.staged}
         if any(isinstance(s, GlobalLoad) and s not in loads for s in self.serial.body) or not self.starts_with_zeros:
             return False
-        return all(_adds_product(s, loads) for s in self.serial.body if isinstance(s, LocalStore))
+        return all(_adds_product(s, values) for s in self.serial.body if isinstance(s, LocalStore))
 
     @property
     def is_of_any_size(self) -> bool:
@@ -362,7 +365,7 @@ def _staged(load: GlobalLoad, plan: Plan, axes: dict[Statement, set[int]]) -> St
         return None
     array, kind = pointer.array, load.type
     is_plain = not (array.is_shared or array.node or array.clamped or array.place or array.strided or pointer.cell)
-    if not is_plain or not isinstance(kind, Scalar) or kind.bits not in (32, 64):
+    if not is_plain or not isinstance(kind, Scalar) or kind.kind == "bool":
         return None
     own = axes[pointer] & {plan.row, plan.column}
     places = {axis: [k for k, index in enumerate(pointer.indices) if axis in axes[index]] for axis in (*own, SERIAL)}
@@ -377,7 +380,16 @@ def _staged(load: GlobalLoad, plan: Plan, axes: dict[Statement, set[int]]) -> St
         or not all(_is_shift(pointer.indices[k], plan) for k in (mine, along))
     ):
         return None
-    return Staged(load, pointer, axis, mine, along)
+    return Staged(load, _value_of(load, plan), pointer, axis, mine, along)
+
+
+def _value_of(load: GlobalLoad, plan: Plan) -> GlobalLoad | Cast:
+    """Return what a tile should have of a load: what it is converted to if that is its only use, so that the block
+    converts each number once; else what it loads."""
+    users = [s for s in plan.serial.body if load in operands(s)]
+    first = users[0] if users else None
+    is_converted = len(users) == 1 and isinstance(first, Cast) and not first.bits and isinstance(first.type, Scalar)
+    return first if is_converted and isinstance(first, Cast) else load
 
 
 def _is_value(index: Statement) -> bool:
@@ -390,7 +402,7 @@ def _is_zero(value: Statement) -> bool:
     return is_const(value, 0) and copysign(1, value.value) > 0  # type: ignore[attr-defined]
 
 
-def _adds_product(store: LocalStore, loads: set[GlobalLoad]) -> bool:
+def _adds_product(store: LocalStore, loads: set[Statement]) -> bool:
     """Return whether a store adds a product of two loads to a variable, or subtracts it."""
     value = store.value
     if not isinstance(value, Operation) or value.op not in ("add", "sub"):
@@ -399,6 +411,7 @@ def _adds_product(store: LocalStore, loads: set[GlobalLoad]) -> bool:
     if value.op == "add" and isinstance(product, LocalLoad):
         old, product = product, old
     is_sum = isinstance(old, LocalLoad) and old.pointer is store.pointer
+    product = uncast(product)
     is_product = isinstance(product, Operation) and product.op == "mul"
     return is_sum and is_product and all(operand in loads for operand in operands(product))
 
@@ -418,7 +431,7 @@ def _find_variables(plan: Plan) -> bool:
     used = {operand for statement in later for operand in operands(statement)}
     plan.variables = [variable for variable in around if variable in used]
     kinds = [variable.type for variable in plan.variables]
-    if not all(isinstance(kind, Scalar) and kind.bits in (32, 64) and kind.kind != "bool" for kind in kinds):
+    if not all(isinstance(kind, Scalar) and kind.kind != "bool" for kind in kinds):
         return False
     return sum(kind.size_bytes for kind in kinds if isinstance(kind, Scalar)) <= MOST_VARIABLE_BYTES
 
