@@ -29,9 +29,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import gcd
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Remark, Statement, clone, count_uses
+from ...ir.nodes import Block, Remark, Statement, clone, count_uses, operands
 from ...ir.statements import (
     Alloca,
     Array,
@@ -42,7 +43,6 @@ from ...ir.statements import (
     If,
     IfExp,
     LoopIndex,
-    Operation,
     RangeFor,
 )
 from ...ir.tasks import AtLeast, Kernel, Length, MultipleOf, Task
@@ -52,7 +52,8 @@ from ...options import Capabilities, CompileOptions
 from ..analysis.queries import count_along, is_index_of, names_of, trip_count
 from ..context import PassContext
 from ..rewrite import Rewriter
-from ..tasks.parts.copies import copy_of_block, put_in_place, split
+from ..tasks.parts.copies import copy_of, copy_of_block, put_in_place, split
+from .parts.arranged_loops import arrange_axes, arrangements_of, join_serial_loops
 from .parts.register_plan import (
     ACROSS,
     FEWEST,
@@ -79,7 +80,7 @@ def register_tiles(kernel: Kernel, context: PassContext) -> bool:
         return False
     changed = False
     for task in list(kernel.tasks):
-        plan = plan_of(task, capabilities)
+        plan = _arranged(task, capabilities)
         if plan is not None:
             for own, of_own in _by_size(kernel, task, plan, capabilities):
                 _Tiling(kernel, own, of_own, options.why_comments).run()
@@ -87,18 +88,37 @@ def register_tiles(kernel: Kernel, context: PassContext) -> bool:
     return changed
 
 
+def _arranged(task: Task, capabilities: Capabilities) -> Plan | None:
+    """Arrange the axes of a task as those of a product of matrices, if it is one; return the plan for a copy of it.
+
+    The copy has one serial loop, while the task may still have several, for launches of few iterations.
+    """
+    for arrangement in arrangements_of(task):
+        trial = copy_of(task)
+        arrange_axes(trial, arrangement)
+        join_serial_loops(trial)
+        plan = plan_of(trial, capabilities)
+        if plan is not None:
+            arrange_axes(task, arrangement)
+            return plan
+    return None
+
+
 def _by_size(kernel: Kernel, task: Task, plan: Plan, capabilities: Capabilities) -> list[tuple[Task, Plan]]:
     """Return the tasks that get tiles, with their plans: several if only the launch knows how long the loop is.
 
-    One more stays as it was, for few iterations.
+    plan: of a copy of the task with one serial loop. One task more stays as it was, for few iterations.
     """
     if not plan.is_of_any_size:
-        return [(task, plan)]
+        join_serial_loops(task)
+        return [_planned(task, plan.shape, capabilities)]
     both, end = (Length(plan.row), Length(plan.column)), plan.serial_end
     long = [AtLeast((length,), THIN) for length in both if count_along(plan.loop, length.axis) is None]
     few = split(task, *long, AtLeast(both, FEWEST), *plan.is_long)
     few.launches = f"for fewer than {FEWEST:,} iterations, or {THIN} along an axis{' or inside' if end else ''}"
     task.launches = f"for {FEWEST:,} iterations and more"
+    join_serial_loops(task)
+    task, plan = _planned(task, plan.shape, capabilities)
     found, shape = [(task, plan)], large_shape(plan, capabilities)
     if shape is not None and trip_count(plan.loop) is None:
         medium = split(task, AtLeast(both, MANY))
@@ -113,7 +133,7 @@ def _by_size(kernel: Kernel, task: Task, plan: Plan, capabilities: Capabilities)
 
 
 def _planned(task: Task, shape: Shape, capabilities: Capabilities) -> tuple[Task, Plan]:
-    """Return a copy of a task that has a plan, with a plan for a shape."""
+    """Return a task that has a plan, with a plan for a shape."""
     plan = plan_of(task, capabilities)
     assert plan is not None
     plan.shape = shape
@@ -125,7 +145,8 @@ def _with_whole_tiles(task: Task, plan: Plan) -> Task:
     shape = plan.shape = LARGE_BUFFERED
     plan.is_whole = True
     axes = [(Length(axis), shape.extent) for axis in (plan.row, plan.column) if count_along(plan.loop, axis) is None]
-    serial = [] if plan.serial_end is None else [(plan.serial_end, shape.depth)]
+    depth = shape.depth // gcd(shape.depth, plan.serial_factor)
+    serial = [] if plan.serial_end is None else [(plan.serial_end, depth)]
     other = split(task, *(MultipleOf(length, divisor) for length, divisor in [*axes, *serial]))
     other.launches = f"{task.launches}, if a tile is not whole"
     task.launches += ", by whole tiles"
@@ -389,10 +410,12 @@ class _Tiling:
         if not self.plan.has_whole_tiles:
             conditions.append(builder.op("lt", along, builder.op("sub", end, first)))
         condition = builder.all_of(conditions)
+        along, own = self._in_tile_of(staged, load, (first, self.first[staged.own]))
+        along.hint = self.serial_name
+        indices = self._indices(staged, own, along)
         there = builder.block if condition is None else Block()
         with builder.into(there):
-            along, own = self._in_tile_of(staged, load, (first, self.first[staged.own]))
-            value = builder.load(self._element(staged, own, along))
+            value = builder.load(builder.add(GlobalPtr(staged.pointer.array, indices, type=staged.pointer.type)))
             if staged.value is not staged.load:
                 value = builder.cast(value, kind)
         if condition is None:
@@ -402,17 +425,23 @@ class _Tiling:
             zero.result = builder.const(0, kind)
         return builder.add(IfExp(condition, there, zero, type=kind))
 
-    def _element(self, staged: Staged, own: Statement, along: Statement) -> Statement:
-        """Return the place of the element of a row or column, and of an iteration of the serial loop."""
-        builder, pointer, indices = self.builder, staged.pointer, list[Statement]()
-        for position, index in enumerate(pointer.indices):
-            if position not in (staged.place, staged.along):
-                indices.append(builder.again(index))
-                continue
-            shift = _shift(index)
-            by = own if position == staged.place else along
-            indices.append(builder.op("add", by, builder.const(shift)) if shift else by)
-        return builder.add(GlobalPtr(pointer.array, indices, type=pointer.type))
+    def _indices(self, staged: Staged, own: Statement, along: Statement) -> list[Statement]:
+        """Return those of the element of a row or column, and of an iteration of the serial loop."""
+        builder = self.builder
+        copies: dict[Statement, Statement] = {}
+
+        def again(value: Statement) -> Statement:
+            if is_index_of(value, self.plan.serial):
+                return along
+            if is_index_of(value, self.plan.loop) and value.axis == staged.own:
+                return own
+            if value not in copies:
+                for operand in operands(value):
+                    copies[operand] = again(operand)
+                copies[value] = builder.add(clone(value, copies))
+            return copies[value]
+
+        return list(map(again, staged.pointer.indices))
 
     def _combine(self, tiles: Sequence[Array], buffer: Sequence[Statement], first: Statement, end: Statement) -> None:
         """Add the serial loop over the tile that begins with the index `first`, for all elements of a thread.
@@ -457,10 +486,8 @@ class _Tiling:
         """Copy what is the same for all elements of a thread (0), of a row (1), or differs between columns (2)."""
         builder, plan = self.builder, self.plan
         names = {staged.value: f"{staged.pointer.array.name}_value" for staged in plan.staged}
-        gone: set[Statement] = {staged.load for staged in plan.staged if staged.load not in tiles}
-        gone.update(staged.pointer for staged in plan.staged)
-        for statement in [*plan.again, *plan.serial.body]:
-            if plan.level(statement) != level or statement in gone or statement in mapping:
+        for statement in plan.combined:
+            if plan.level(statement) != level or statement in mapping:
                 continue
             if isinstance(statement, (GlobalLoad, Cast)) and statement in tiles:
                 axis = plan.row if level == 1 else plan.column
@@ -477,11 +504,3 @@ def _int_of(bound: Statement) -> int:
     """Return a constant bound."""
     assert isinstance(bound, Const)
     return int(bound.value)
-
-
-def _shift(index: Statement) -> int:
-    """Return what an index adds to that of a loop."""
-    if not isinstance(index, Operation):
-        return 0
-    first, second = index.operands
-    return _shift(first) + (_int_of(second) if index.op == "add" else -_int_of(second))

@@ -11,29 +11,36 @@ from math import copysign
 from ....ir.nodes import Block, Statement, blocks, operands, walk
 from ....ir.statements import (
     Alloca,
-    ArgLoad,
     Array,
-    ArrayShape,
     Cast,
     Const,
     GlobalLoad,
     GlobalPtr,
     LocalLoad,
     LocalStore,
-    LoopIndex,
     Operation,
     RangeFor,
     is_const,
     repeats,
 )
-from ....ir.tasks import Condition, Length, Task
+from ....ir.tasks import AtLeast, AtMost, Condition, Length, Task
 from ....ir.types import Scalar, i32
 from ....lazy_dataclasses import dataclass
 from ....options import Capabilities
 from ...analysis.aliasing import written_objects
 from ...analysis.loops.reducible import is_invariant
 from ...analysis.loops.synchronizable import may_synchronize
-from ...analysis.queries import count_along, given_end, is_given, is_index_of, long_enough, trip_count, uncast
+from ...analysis.queries import (
+    LARGEST_END,
+    count_along,
+    given_end,
+    given_length,
+    is_given,
+    is_index_of,
+    trip_count,
+    uncast,
+)
+from .arranged_loops import VALUES
 
 ACROSS = 16
 """Threads of a block with the same rows."""
@@ -104,20 +111,14 @@ class Staged:
         value: what is replaced, and what a tile has: the load, or what all that use it convert it to.
         pointer: what it loads.
         own: the axis of the parallel loop on which it depends.
-        place, along: which of the indices is that of this axis, and of the serial loop.
+        is_transposed: whether neighbours in memory are along the serial loop.
     """
 
     load: GlobalLoad
     value: GlobalLoad | Cast
     pointer: GlobalPtr
     own: int
-    place: int
-    along: int
-
-    @property
-    def is_transposed(self) -> bool:
-        """Whether neighbours in memory are along the serial loop."""
-        return self.along > self.place
+    is_transposed: bool
 
 
 @dataclass(eq=False, slots=True)
@@ -214,8 +215,13 @@ class Plan:
 
     @property
     def serial_end(self) -> Length | None:
-        """What has the end of the serial loop if only the launch knows it."""
-        return given_end(self.serial)
+        """What has the end of the serial loop if only the launch knows it: the loop ends with `serial_factor` of it."""
+        return _given_end(self.serial)[0]
+
+    @property
+    def serial_factor(self) -> int:
+        """As how many times `serial_end` the serial loop ends."""
+        return _given_end(self.serial)[1]
 
     @property
     def first(self) -> int:
@@ -227,7 +233,19 @@ class Plan:
     @property
     def is_long(self) -> list[Condition]:
         """The conditions for a serial loop that is long enough, if only the launch knows its end."""
-        return long_enough(self.serial_end, self.first + SHORT)
+        end, factor, least = self.serial_end, self.serial_factor, self.first + SHORT
+        return [] if end is None else [AtLeast((end,), -(-least // factor)), AtMost((end,), LARGEST_END // factor)]
+
+    @property
+    def combined(self) -> list[Statement]:
+        """What the serial loop computes of numbers in tiles, and values that it uses for that."""
+        found: list[Statement] = []
+        used, values = set[Statement](), {staged.value for staged in self.staged}
+        for statement in reversed([*self.again, *self.serial.body]):
+            if statement in used or not isinstance(statement, (*VALUES, GlobalPtr, GlobalLoad)):
+                found.append(statement)
+                used.update([] if statement in values else operands(statement))
+        return found[::-1]
 
     def level(self, statement: Statement) -> int:
         """Return whether a value is the same for all elements of a thread (0), for those of a row (1), or not (2)."""
@@ -242,8 +260,6 @@ class Plan:
         return is_zero and all(isinstance(s, (*VALUES, Alloca, LocalStore)) for s in self.before)
 
 
-VALUES = (Const, Operation, Cast, LoopIndex, ArgLoad, ArrayShape)
-"""Statements that may be computed again anywhere."""
 MOST_VARIABLE_BYTES = 16
 """The most bytes of the local variables of an iteration, of which a thread has 16."""
 
@@ -368,19 +384,14 @@ def _staged(load: GlobalLoad, plan: Plan, axes: dict[Statement, set[int]]) -> St
     if not is_plain or not isinstance(kind, Scalar) or kind.kind == "bool":
         return None
     own = axes[pointer] & {plan.row, plan.column}
-    places = {axis: [k for k, index in enumerate(pointer.indices) if axis in axes[index]] for axis in (*own, SERIAL)}
-    if len(own) != 1 or UNKNOWN in axes[pointer] or any(len(found) != 1 for found in places.values()):
+    if len(own) != 1 or UNKNOWN in axes[pointer] or not all(map(_is_value, pointer.indices)):
         return None
     (axis,) = own
-    (mine,), (along,) = places[axis], places[SERIAL]
-    others = [index for k, index in enumerate(pointer.indices) if k not in (mine, along)]
-    if (
-        mine == along
-        or not all(map(_is_value, others))
-        or not all(_is_shift(pointer.indices[k], plan) for k in (mine, along))
-    ):
+    by_last = [axes[index] & {axis, SERIAL} for index in reversed(pointer.indices)]
+    if SERIAL not in set().union(*by_last):
         return None
-    return Staged(load, _value_of(load, plan), pointer, axis, mine, along)
+    last = next(used for used in by_last if used)
+    return Staged(load, _value_of(load, plan), pointer, axis, is_transposed=axis not in last)
 
 
 def _value_of(load: GlobalLoad, plan: Plan) -> GlobalLoad | Cast:
@@ -390,6 +401,14 @@ def _value_of(load: GlobalLoad, plan: Plan) -> GlobalLoad | Cast:
     first = users[0] if users else None
     is_converted = len(users) == 1 and isinstance(first, Cast) and not first.bits and isinstance(first.type, Scalar)
     return first if is_converted and isinstance(first, Cast) else load
+
+
+def _given_end(serial: RangeFor) -> tuple[Length | None, int]:
+    """Return what has the end of a serial loop, or a part of it, and as how many such parts it ends."""
+    match serial.ends[0]:
+        case Operation(op="mul", operands=[part, Const(value=factor)]):
+            return given_length(part), int(factor)
+    return given_end(serial), 1
 
 
 def _is_value(index: Statement) -> bool:
@@ -414,14 +433,6 @@ def _adds_product(store: LocalStore, loads: set[Statement]) -> bool:
     product = uncast(product)
     is_product = isinstance(product, Operation) and product.op == "mul"
     return is_sum and is_product and all(operand in loads for operand in operands(product))
-
-
-def _is_shift(index: Statement, plan: Plan) -> bool:
-    """Return whether an index is that of a loop, or a sum of it with a number."""
-    if isinstance(index, Operation) and index.op in ("add", "sub"):
-        first, second = index.operands
-        return isinstance(second, Const) and _is_shift(first, plan)
-    return is_index_of(index, plan.loop) or is_index_of(index, plan.serial)
 
 
 def _find_variables(plan: Plan) -> bool:
