@@ -151,6 +151,7 @@ from .threads.warp_sums import warp_sums
 from .tiles.block_local import block_local
 from .tiles.block_tiles import block_tiles
 from .tiles.padded_rows import padded_rows
+from .tiles.product_rows import product_rows
 from .tiles.register_tiles import register_tiles
 from .tiles.staged_stores import staged_stores
 from .tiles.transposed_tiles import transposed_tiles
@@ -235,6 +236,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     warp_sums: (AtomicOp,),
     block_tiles: (RangeFor,),
     register_tiles: (RangeFor,),
+    product_rows: (RangeFor,),
     shared_rows: (LocalStore, AtomicOp, GlobalStore),
     shared_columns: (LocalStore,),
     staged_stores: (GlobalStore,),
@@ -363,6 +365,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         block_sums,  # after `reduce_atomics`, likewise
         block_local,  # after `reduce_atomics`: an entry with reductions has no barriers in its iterations
         register_tiles,  # after these: an entry with reductions has no barriers in its iterations
+        product_rows,  # likewise; before `shared_rows`, which would take its rows
         block_tiles,  # after these: an entry with reductions or copies has no barriers in its iterations
         shared_rows,  # after `block_tiles`: a row of a tile is none, and what it adds are loops over few steps
         shared_columns,  # likewise; after `shared_rows`, which makes loops over rows

@@ -38,7 +38,6 @@ from ...analysis.queries import (
     is_given,
     is_index_of,
     trip_count,
-    uncast,
 )
 from .arranged_loops import VALUES
 
@@ -199,7 +198,7 @@ class Plan:
     def may_have_zeros(self) -> bool:
         """Whether iterations more of the serial loop, in which all that is loaded is 0, would change nothing.
 
-        They add or subtract products of two of its loads. A sum that starts with 0 is never -0.0.
+        They add or subtract products of its loads, or of their differences. A sum that starts with 0 is never -0.0.
         """
         loads: set[Statement] = {staged.load for staged in self.staged}
         values: set[Statement] = {staged.value for staged in self.staged}
@@ -285,13 +284,13 @@ def plan_of(task: Task, capabilities: Capabilities) -> Plan | None:
     may_change = any(isinstance(array, Array) and array.may_alias for array in written_objects(Block(plan.before)))
     if arrays & written or (may_change and any(array.may_alias for array in arrays)):
         return None
-    plan.shape = _small_shape(capabilities)
+    plan.shape = small_shape(capabilities)
     if (trip_count(loop) or 0) >= MANY:
         plan.shape = large_shape(plan, capabilities) or plan.shape
     return plan if plan.bytes_of(plan.shape) <= capabilities.max_shared_bytes else None
 
 
-def _small_shape(capabilities: Capabilities) -> Shape:
+def small_shape(capabilities: Capabilities) -> Shape:
     """Return what a block computes if it is not sure that there are many iterations."""
     return FOR_LARGE_THREADS if capabilities.has_large_threads else SMALL
 
@@ -422,17 +421,25 @@ def _is_zero(value: Statement) -> bool:
 
 
 def _adds_product(store: LocalStore, loads: set[Statement]) -> bool:
-    """Return whether a store adds a product of two loads to a variable, or subtracts it."""
+    """Return whether a store adds to a variable what is 0 if all that is loaded is, as a product, or subtracts it."""
     value = store.value
     if not isinstance(value, Operation) or value.op not in ("add", "sub"):
         return False
-    old, product = value.operands
-    if value.op == "add" and isinstance(product, LocalLoad):
-        old, product = product, old
-    is_sum = isinstance(old, LocalLoad) and old.pointer is store.pointer
-    product = uncast(product)
-    is_product = isinstance(product, Operation) and product.op == "mul"
-    return is_sum and is_product and all(operand in loads for operand in operands(product))
+    old, term = value.operands
+    if value.op == "add" and isinstance(term, LocalLoad):
+        old, term = term, old
+    return isinstance(old, LocalLoad) and old.pointer is store.pointer and _is_zero_with(term, loads)
+
+
+def _is_zero_with(value: Statement, loads: set[Statement]) -> bool:
+    """Return whether a value is 0 if all of some loads are: a product, a difference, the square of one."""
+    if value in loads:
+        return True
+    if isinstance(value, Cast):
+        return not value.bits and _is_zero_with(value.value, loads)
+    if not isinstance(value, Operation) or value.op not in ("add", "sub", "mul", "abs"):
+        return False
+    return all(_is_zero_with(operand, loads) for operand in value.operands)
 
 
 def _find_variables(plan: Plan) -> bool:
