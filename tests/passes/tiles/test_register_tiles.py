@@ -39,6 +39,7 @@ def for_few(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def for_many(for_few: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let few iterations be enough for blocks of 128 x 128."""
+    monkeypatch.setattr(MODULE, "WORTH", 0)
     for module in (MODULE, TILES):
         monkeypatch.setattr(module, "MANY", 1)
 

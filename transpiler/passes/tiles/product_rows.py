@@ -196,7 +196,7 @@ class _RowTiling:
         join_serial_loops(products)
         plan = plan_of(products, capabilities)
         assert plan is not None
-        plan.shape = small_shape(capabilities)
+        plan.shape = min(plan.shape, small_shape(capabilities), key=lambda shape: shape.extent)
         self.plan, self.row, self.extent = plan, plan.row, plan.shape.extent
         names = names_of(old.loop)
         self.tiling = Tiling(kernel, products, plan, comments, has_all_columns=True)

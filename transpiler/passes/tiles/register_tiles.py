@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from math import gcd
 
-from ...ir.tasks import Apart, AtLeast, Choice, Kernel, Length, MultipleOf, Task
+from ...ir.tasks import Apart, AtLeast, Choice, Condition, Kernel, Length, MultipleOf, Task
 from ...options import Capabilities, CompileOptions
 from ..analysis.queries import count_along, trip_count
 from ..context import PassContext
@@ -107,9 +107,8 @@ def _by_size(kernel: Kernel, task: Task, plan: Plan, capabilities: Capabilities)
     if not plan.is_of_any_size:
         join_serial_loops(task)
         return [_planned(task, plan.shape, capabilities)]
-    both, end = (Length(plan.row), Length(plan.column)), plan.serial_end
-    long = [AtLeast((length,), THIN) for length in both if count_along(plan.loop, length.axis) is None]
-    few = split(task, *long, AtLeast(both, FEWEST), *plan.is_long)
+    every, end = tuple(map(Length, range(len(plan.loop.starts)))), plan.serial_end
+    few = split(task, *_at_least(plan, THIN), AtLeast(every, FEWEST), *plan.is_long)
     before = f"{task.launches}; " if task.launches else ""
     few.launches = f"{before}for fewer than {FEWEST:,} iterations, or {THIN} along an axis{' or inside' if end else ''}"
     task.launches = f"{before}for {FEWEST:,} iterations and more"
@@ -117,8 +116,8 @@ def _by_size(kernel: Kernel, task: Task, plan: Plan, capabilities: Capabilities)
     task, plan = _planned(task, plan.shape, capabilities)
     found, shape = [(task, plan)], large_shape(plan, capabilities)
     if shape is not None and trip_count(plan.loop) is None:
-        medium = split(task, AtLeast(both, MANY))
-        medium.launches = f"{before}for {FEWEST:,} to {MANY - 1:,} iterations"
+        medium = split(task, *_at_least(plan, shape.extent), AtLeast(every, MANY))
+        medium.launches = f"{before}for {FEWEST:,} to {MANY - 1:,} iterations, or {shape.extent} along an axis"
         task.launches = f"{before}for {MANY:,} iterations and more"
         found.insert(0, _planned(medium, plan.shape, capabilities))
         plan.shape = shape
@@ -126,6 +125,12 @@ def _by_size(kernel: Kernel, task: Task, plan: Plan, capabilities: Capabilities)
             found.insert(1, _planned(_with_whole_tiles(task, plan), shape, capabilities))
     put_in_place(kernel, task, [few, *(own for own, _ in found)])
     return found
+
+
+def _at_least(plan: Plan, length: int) -> list[Condition]:
+    """Return the conditions that rows and columns are so long, if only the launch knows that."""
+    unknown = [axis for axis in (plan.row, plan.column) if count_along(plan.loop, axis) is None]
+    return [AtLeast((Length(axis),), length) for axis in unknown]
 
 
 def _planned(task: Task, shape: Shape, capabilities: Capabilities) -> tuple[Task, Plan]:

@@ -5,8 +5,9 @@ In: a task. Out: a `Plan`, or None if the task stays as it is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
-from math import copysign
+from math import copysign, prod
 
 from ....ir.nodes import Block, Statement, blocks, operands, walk
 from ....ir.statements import (
@@ -41,8 +42,6 @@ from ...analysis.queries import (
 )
 from .arranged_loops import VALUES
 
-ACROSS = 16
-"""Threads of a block with the same rows."""
 TOGETHER = 4
 """Neighbouring columns of a thread, which it reads by one access. Those of the next threads are behind them, so that
 the threads of a subgroup use all banks: 3.31 ms in place of 3.65 for 4096 x 4096 numbers, 8 x 8 a thread."""
@@ -61,22 +60,28 @@ class Shape:
     """What a block computes: rows and columns of a thread, and iterations of the serial loop that a tile is for.
 
     double_buffered: whether a block has two tiles of each array, if all tiles are whole.
+    across: threads of a block with the same rows.
     """
 
     rows: int
     columns: int
     depth: int
     double_buffered: bool = False
+    across: int = 16
 
     @property
     def extent(self) -> int:
         """Rows, and columns, of a block."""
-        return ACROSS * self.columns
+        return self.across * self.columns
 
     @property
     def threads(self) -> int:
         """Threads of a block."""
-        return self.extent // self.rows * ACROSS
+        return self.extent // self.rows * self.across
+
+    def part_of_tiles(self, lengths: Sequence[int]) -> float:
+        """Return which part of the elements of all tiles a loop has, whose axes are so long."""
+        return prod(length / max(1, -(-length // self.extent) * self.extent) for length in lengths)
 
     @property
     def loads(self) -> int:
@@ -84,7 +89,7 @@ class Shape:
         return self.extent * self.depth // self.threads
 
 
-SMALL, LARGE = Shape(4, 4, 16), Shape(8, 8, 16)
+SMALL, LARGE, THIN_SHAPE = Shape(4, 4, 16), Shape(8, 8, 16), Shape(4, 4, 16, across=8)
 FOR_LARGE_THREADS = Shape(8, 4, 16)
 """In place of SMALL: ndarrays of 1536 x 1536, 1000 x 1000 and 384 x 384 numbers take an H100 .219, .0687 and .0189 ms
 on CUDA, and with 4 x 4 a thread .267, .0756 and .0195; on Vulkan .269, .0929 and .0301, and with 4 x 4
@@ -99,6 +104,9 @@ numbers take an H200 3.26 ms by this shape, and 3.72 ms with the 16 elements of 
 loads."""
 MANY = 2048 * 2048
 """The fewest iterations that are worth blocks of 128 x 128."""
+WORTH, BUSY = 0.7, 264 * 1024
+"""The part of tiles of 64 x 64 below which those of 32 x 32 are tried, and the fewest iterations that are worth these:
+an H200 has 132 multiprocessors, and a block of 64 threads keeps none busy."""
 
 
 @dataclass(eq=False, slots=True)
@@ -284,10 +292,28 @@ def plan_of(task: Task, capabilities: Capabilities) -> Plan | None:
     may_change = any(isinstance(array, Array) and array.may_alias for array in written_objects(Block(plan.before)))
     if arrays & written or (may_change and any(array.may_alias for array in arrays)):
         return None
-    plan.shape = small_shape(capabilities)
-    if (trip_count(loop) or 0) >= MANY:
-        plan.shape = large_shape(plan, capabilities) or plan.shape
-    return plan if plan.bytes_of(plan.shape) <= capabilities.max_shared_bytes else None
+    shape = _shape_of(plan, capabilities)
+    if shape is None or plan.bytes_of(shape) > capabilities.max_shared_bytes:
+        return None
+    plan.shape = shape
+    return plan
+
+
+def _shape_of(plan: Plan, capabilities: Capabilities) -> Shape | None:
+    """Return what a block computes, None if there are too few iterations for tiles."""
+    count, small = trip_count(plan.loop), small_shape(capabilities)
+    if count is None:
+        return small
+    lengths = [count_along(plan.loop, axis) or 0 for axis in (plan.row, plan.column)]
+    part = small.part_of_tiles(lengths)
+    large = large_shape(plan, capabilities) if count >= MANY else None
+    if large is not None:
+        return large
+    if part >= WORTH:
+        return small
+    if count * THIN_SHAPE.part_of_tiles(lengths) >= BUSY:
+        return THIN_SHAPE
+    return small if max(1, count * part) >= FEWEST else None
 
 
 def small_shape(capabilities: Capabilities) -> Shape:
@@ -300,7 +326,9 @@ def large_shape(plan: Plan, capabilities: Capabilities) -> Shape | None:
     shape = LARGE
     if capabilities.has_large_threads:
         shape = LARGE_OF_ANY_SIZE if plan.is_of_any_size else LARGE_BUFFERED
-    return None if plan.is_wide or plan.bytes_of(shape) > capabilities.max_shared_bytes else shape
+    known = [length for axis in (plan.row, plan.column) if (length := count_along(plan.loop, axis)) is not None]
+    is_thin = shape.part_of_tiles(known) < WORTH * small_shape(capabilities).part_of_tiles(known)
+    return None if plan.is_wide or is_thin or plan.bytes_of(shape) > capabilities.max_shared_bytes else shape
 
 
 def _is_usual(task: Task, loop: RangeFor) -> bool:

@@ -28,7 +28,7 @@ from ....ir.types import Scalar, Tensor, i32
 from ...analysis.queries import is_index_of, names_of
 from ...rewrite import Rewriter
 from ...tasks.parts.copies import copy_of_block
-from .register_plan import ACROSS, TOGETHER, Plan, Staged
+from .register_plan import TOGETHER, Plan, Staged
 from .tiled_loops import add_axis, new_shared
 
 
@@ -65,7 +65,7 @@ class Tiling:
         self.thread = self._run_in_tiles(of_blocks)
         for axis in of_blocks:
             self.begin(axis, self._index(axis))
-        across = builder.const(ACROSS)
+        across = builder.const(self.shape.across)
         parts = ((plan.row, "floordiv", self.shape.rows), (plan.column, "mod", TOGETHER))
         self.inside = {
             axis: builder.op("mul", builder.op(op, self.thread, across), builder.const(count))
@@ -171,7 +171,7 @@ class Tiling:
         builder = self.builder
         if axis == self.plan.row or self.shape.columns == TOGETHER:
             return builder.op("add", first, place)
-        size, distance = builder.const(TOGETHER), builder.const(ACROSS * TOGETHER)
+        size, distance = builder.const(TOGETHER), builder.const(self.shape.across * TOGETHER)
         first = builder.op("add", first, builder.op("mod", place, size))
         return builder.op("add", first, builder.op("mul", builder.op("floordiv", place, size), distance))
 
