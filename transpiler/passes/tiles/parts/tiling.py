@@ -320,7 +320,7 @@ class Tiling:
             conditions.append(builder.op("lt", along, builder.op("sub", end, first)))
         condition = builder.all_of(conditions)
         along, own = self._in_tile_of(staged, load, (first, self.first[staged.own]))
-        along.hint = self.serial_name
+        along.hint, own.hint = self.serial_name, self.names[staged.own - self.plan.row]
         indices = self._indices(staged, own, along)
         there = builder.block if condition is None else Block()
         with builder.into(there):
