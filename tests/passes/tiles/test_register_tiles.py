@@ -400,7 +400,7 @@ def unsuitable() -> dict[str, Any]:
     """Return kernels that run as before."""
     n = 400
     a, b, c = (ti.field(ti.f32, (n, n)) for _ in range(3))
-    rows, weights = ti.field(ti.i32, n), ti.field(ti.f32, n)
+    weights = ti.field(ti.f32, n)
 
     @ti.kernel
     def triangle():
@@ -416,14 +416,6 @@ def unsuitable() -> dict[str, Any]:
             s = 0.0
             for k in range(n):
                 s += c[i, k] * b[k, j]
-            c[i, j] = s
-
-    @ti.kernel
-    def indirect():
-        for i, j in c:
-            s = 0.0
-            for k in range(n):
-                s += a[rows[i], k] * b[k, j]
             c[i, j] = s
 
     @ti.kernel
@@ -480,7 +472,7 @@ def unsuitable() -> dict[str, Any]:
                 s += a[i, k] * b[k, j]
             c[i, j] = s
 
-    kernels = (triangle, in_place, indirect, leaves, counted_down, skips, blur, rows_only, own_block)
+    kernels = (triangle, in_place, leaves, counted_down, skips, blur, rows_only, own_block)
     return {kernel.__name__: kernel for kernel in kernels}
 
 

@@ -49,9 +49,10 @@ from ..analysis.queries import count_along, given_length, is_index_of, long_enou
 from ..context import PassContext
 from ..rewrite import Rewriter
 from ..tasks.parts.copies import copy_of, put_in_place, split
-from .parts.arranged_loops import VALUES, Arrangement, arrange_axes, arrangements_of, join_serial_loops
+from .parts.arranged_loops import VALUES, Arrangement, arrange_axes, arrangements_of
 from .parts.inner_columns import products_of, rows_of
 from .parts.register_plan import THIN, Plan, plan_of, small_shape
+from .parts.sided_factors import prepare_serial
 from .parts.tiled_loops import new_shared, replace_indices
 from .parts.tiling import Tiling
 
@@ -68,7 +69,7 @@ def product_rows(kernel: Kernel, context: PassContext) -> bool:
         return False
     changed = False
     for task in list(kernel.tasks):
-        found = _plan_of(task, capabilities)
+        found = _plan_of(task, capabilities, options.fast_math)
         if found is not None:
             arrangement, plan = found
             conditions = _conditions(task, plan)
@@ -77,7 +78,7 @@ def product_rows(kernel: Kernel, context: PassContext) -> bool:
             arrange_axes(task, arrangement[:-1])
             if conditions:
                 _split(kernel, task, conditions)
-            _RowTiling(kernel, task, capabilities, options.why_comments).run()
+            _RowTiling(kernel, task, context).run()
             changed = True
     return changed
 
@@ -85,7 +86,7 @@ def product_rows(kernel: Kernel, context: PassContext) -> bool:
 # --- which loops ------------------------------------------------------------------------------------------------------
 
 
-def _plan_of(task: Task, capabilities: Capabilities) -> tuple[Arrangement, Plan] | None:
+def _plan_of(task: Task, capabilities: Capabilities, is_fast: bool) -> tuple[Arrangement, Plan] | None:
     """Return how the axes of a task are to be arranged for its rows to have tiles, and the plan for the products alone.
 
     None if they cannot, or if that is not worth it.
@@ -104,16 +105,18 @@ def _plan_of(task: Task, capabilities: Capabilities) -> tuple[Arrangement, Plan]
     for arrangement in [] if products is None else arrangements_of(products):
         assert products is not None
         if arrangement[-1] == (len(loop.starts),):
-            plan = _plan_of_products(products, arrangement, capabilities)
+            plan = _plan_of_products(products, arrangement, capabilities, is_fast)
             if plan is not None and (count_along(plan.serial, 0) is not None or plan.serial_end is not None):
                 return arrangement, plan
     return None
 
 
-def _plan_of_products(products: Task, arrangement: Arrangement, capabilities: Capabilities) -> Plan | None:
+def _plan_of_products(
+    products: Task, arrangement: Arrangement, capabilities: Capabilities, is_fast: bool
+) -> Plan | None:
     trial = copy_of(products)
     arrange_axes(trial, arrangement)
-    join_serial_loops(trial)
+    prepare_serial(trial, is_fast)
     return plan_of(trial, capabilities)
 
 
@@ -189,11 +192,12 @@ class _RowTiling:
         row: the axis of the rows.
     """
 
-    def __init__(self, kernel: Kernel, old: Task, capabilities: Capabilities, comments: bool) -> None:
+    def __init__(self, kernel: Kernel, old: Task, context: PassContext) -> None:
+        capabilities, comments, is_fast = context.capabilities, context.options.why_comments, context.options.fast_math
         rows, products = rows_of(old), products_of(old)
         assert rows is not None and products is not None and old.loop is not None
         self.kernel, self.old, self.task, self.rows, self.comments = kernel, old, products, rows, comments
-        join_serial_loops(products)
+        prepare_serial(products, is_fast)
         plan = plan_of(products, capabilities)
         assert plan is not None
         plan.shape = min(plan.shape, small_shape(capabilities), key=lambda shape: shape.extent)

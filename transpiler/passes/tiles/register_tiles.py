@@ -34,7 +34,7 @@ from ...options import Capabilities, CompileOptions
 from ..analysis.queries import count_along, trip_count
 from ..context import PassContext
 from ..tasks.parts.copies import copy_of, put_in_place, say_when, split
-from .parts.arranged_loops import arrange_axes, arrangements_of, join_serial_loops
+from .parts.arranged_loops import arrange_axes, arrangements_of
 from .parts.inner_columns import with_parallel_columns
 from .parts.register_plan import (
     FEWEST,
@@ -47,6 +47,7 @@ from .parts.register_plan import (
     large_shape,
     plan_of,
 )
+from .parts.sided_factors import prepare_serial
 from .parts.tiling import Tiling
 
 
@@ -59,19 +60,19 @@ def register_tiles(kernel: Kernel, context: PassContext) -> bool:
         return False
     changed = False
     for task in list(kernel.tasks):
-        plan = _arranged(task, capabilities)
+        plan = _arranged(task, capabilities, options.fast_math)
         if plan is None and (wider := with_parallel_columns(task)) is not None:
-            plan = _arranged(wider[0], capabilities)
+            plan = _arranged(wider[0], capabilities, options.fast_math)
             if plan is not None:
                 task = _with_parallel_columns(kernel, task, *wider)
         if plan is not None:
-            for own, of_own in _by_size(kernel, task, plan, capabilities):
+            for own, of_own in _by_size(kernel, task, plan, capabilities, options.fast_math):
                 Tiling(kernel, own, of_own, options.why_comments).run()
             changed = True
     return changed
 
 
-def _arranged(task: Task, capabilities: Capabilities) -> Plan | None:
+def _arranged(task: Task, capabilities: Capabilities, is_fast: bool) -> Plan | None:
     """Arrange the axes of a task as those of a product of matrices, if it is one; return the plan for a copy of it.
 
     The copy has one serial loop, while the task may still have several, for launches of few iterations.
@@ -79,7 +80,7 @@ def _arranged(task: Task, capabilities: Capabilities) -> Plan | None:
     for arrangement in arrangements_of(task):
         trial = copy_of(task)
         arrange_axes(trial, arrangement)
-        join_serial_loops(trial)
+        prepare_serial(trial, is_fast)
         plan = plan_of(trial, capabilities)
         if plan is not None:
             arrange_axes(task, arrangement)
@@ -99,20 +100,22 @@ def _with_parallel_columns(kernel: Kernel, task: Task, wider: Task, conditions: 
     return wider
 
 
-def _by_size(kernel: Kernel, task: Task, plan: Plan, capabilities: Capabilities) -> list[tuple[Task, Plan]]:
+def _by_size(
+    kernel: Kernel, task: Task, plan: Plan, capabilities: Capabilities, is_fast: bool
+) -> list[tuple[Task, Plan]]:
     """Return the tasks that get tiles, with their plans: several if only the launch knows how long the loop is.
 
     plan: of a copy of the task with one serial loop. One task more stays as it was, for few iterations.
     """
     if not plan.is_of_any_size:
-        join_serial_loops(task)
+        prepare_serial(task, is_fast)
         return [_planned(task, plan.shape, capabilities)]
     every, end = tuple(map(Length, range(len(plan.loop.starts)))), plan.serial_end
     few = split(task, *_at_least(plan, THIN), AtLeast(every, FEWEST), *plan.is_long)
     before = f"{task.launches}; " if task.launches else ""
     few.launches = f"{before}for fewer than {FEWEST:,} iterations, or {THIN} along an axis{' or inside' if end else ''}"
     task.launches = f"{before}for {FEWEST:,} iterations and more"
-    join_serial_loops(task)
+    prepare_serial(task, is_fast)
     task, plan = _planned(task, plan.shape, capabilities)
     found, shape = [(task, plan)], large_shape(plan, capabilities)
     if shape is not None and trip_count(plan.loop) is None:

@@ -45,8 +45,9 @@ from ..analysis.queries import base_array, count_along, is_index_of, names_of
 from ..context import PassContext
 from ..rewrite import Rewriter
 from ..tasks.parts.copies import copy_of, put_in_place
-from .parts.arranged_loops import Arrangement, arrange_axes, arrangements_of, join_serial_loops
+from .parts.arranged_loops import Arrangement, arrange_axes, arrangements_of
 from .parts.register_plan import SMALL, plan_of
+from .parts.sided_factors import prepare_serial
 from .parts.tiled_loops import add_bound, take_names
 
 FEW_TILES, BLOCKS = 66, 264
@@ -70,12 +71,12 @@ def split_sums(kernel: Kernel, context: PassContext) -> bool:
     for task in list(kernel.tasks):
         for arrangement in arrangements_of(task):
             sums = _sums_of(task, arrangement, options.fast_math)
-            trial = None if sums is None else _partial(_arranged(task, arrangement), sums, None)
+            trial = None if sums is None else _partial(_arranged(task, arrangement, options.fast_math), sums, None)
             if sums is None or trial is None or not _is_whole(trial) or plan_of(trial, capabilities) is None:
                 continue
             memory = Temporary(f"{sums.name}_parts", Tensor((sums.parts * prod(sums.counts),), sums.type))
             kernel.temporaries.append(memory)
-            first, second = (_arranged(task, arrangement) for _ in range(2))
+            first, second = (_arranged(task, arrangement, options.fast_math) for _ in range(2))
             _partial(first, sums, memory)
             _total(second, sums, memory, options.why_comments)
             put_in_place(kernel, task, [first, second])
@@ -95,11 +96,11 @@ class _Sums:
     type: Scalar
 
 
-def _arranged(task: Task, arrangement: Arrangement) -> Task:
+def _arranged(task: Task, arrangement: Arrangement, is_fast: bool) -> Task:
     """Return a copy of a task with the axes of a product of matrices, and one serial loop."""
     made = copy_of(task)
     arrange_axes(made, arrangement)
-    join_serial_loops(made)
+    prepare_serial(made, is_fast)
     return made
 
 
@@ -113,7 +114,7 @@ def _sums_of(task: Task, arrangement: Arrangement, is_fast: bool) -> _Sums | Non
     """Return how the sums of a task are split, None if they are not."""
     if task.when or task.unless or task.reductions or task.private or task.block_sums:
         return None
-    trial = _arranged(task, arrangement)
+    trial = _arranged(task, arrangement, is_fast)
     loop, serial = trial.loop, _serial_of(trial)
     assert loop is not None
     counts = [count_along(loop, axis) for axis in range(len(loop.starts))]

@@ -36,7 +36,7 @@ from ....ir.statements import (
 )
 from ....ir.tasks import Task
 from ....ir.types import i32
-from ...analysis.queries import axes_in, count_along, is_index_of, names_of
+from ...analysis.queries import computed_from, count_along, is_index_of, names_of
 from ...rewrite import Rewriter
 from .tiled_loops import add_bound, take_names
 
@@ -93,7 +93,7 @@ def _axes_of_loads(loop: RangeFor, serial: RangeFor) -> Iterator[set[int]]:
     """Yield the axes of the parallel loop on which each load of a serial loop depends."""
     for statement in walk(serial.body):
         if isinstance(statement, GlobalLoad) and isinstance(statement.pointer, GlobalPtr):
-            yield set().union(*(axes_in(index, loop) for index in statement.pointer.indices))
+            yield {s.axis for s in computed_from(statement.pointer) if is_index_of(s, loop)}
 
 
 def _joined(loop: RangeFor, axes: Sequence[int]) -> tuple[int, ...]:

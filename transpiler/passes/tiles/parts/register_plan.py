@@ -33,6 +33,7 @@ from ...analysis.loops.reducible import is_invariant
 from ...analysis.loops.synchronizable import may_synchronize
 from ...analysis.queries import (
     LARGEST_END,
+    computed_from,
     count_along,
     given_end,
     given_length,
@@ -111,18 +112,17 @@ an H200 has 132 multiprocessors, and a block of 64 threads keeps none busy."""
 
 @dataclass(eq=False, slots=True)
 class Staged:
-    """A load of the serial loop that reads a tile in shared memory.
+    """A value of the serial loop that is read from a tile in shared memory.
 
     Attributes:
-        load: the statement.
-        value: what is replaced, and what a tile has: the load, or what all that use it convert it to.
-        pointer: what it loads.
+        value: what is replaced, and what a tile has: a load, or what is computed of it, and of others of its row alone.
+        load: the one that depends on the serial loop, and its place.
         own: the axis of the parallel loop on which it depends.
         is_transposed: whether neighbours in memory are along the serial loop.
     """
 
+    value: Statement
     load: GlobalLoad
-    value: GlobalLoad | Cast
     pointer: GlobalPtr
     own: int
     is_transposed: bool
@@ -208,9 +208,8 @@ class Plan:
 
         They add or subtract products of its loads, or of their differences. A sum that starts with 0 is never -0.0.
         """
-        loads: set[Statement] = {staged.load for staged in self.staged}
         values: set[Statement] = {staged.value for staged in self.staged}
-        if any(isinstance(s, GlobalLoad) and s not in loads for s in self.serial.body) or not self.starts_with_zeros:
+        if any(isinstance(s, GlobalLoad) and s not in values for s in self.combined) or not self.starts_with_zeros:
             return False
         return all(_adds_product(s, values) for s in self.serial.body if isinstance(s, LocalStore))
 
@@ -288,7 +287,8 @@ def plan_of(task: Task, capabilities: Capabilities) -> Plan | None:
     if not _find_staged(plan) or not _find_variables(plan) or not _are_values_known(plan):
         return None
     written = set(written_objects(task.body))
-    arrays = {staged.pointer.array for staged in plan.staged}
+    loads = [s for staged in plan.staged for s in computed_from(staged.value) if isinstance(s, GlobalLoad)]
+    arrays = {load.pointer.array for load in loads if isinstance(load.pointer, GlobalPtr)}
     may_change = any(isinstance(array, Array) and array.may_alias for array in written_objects(Block(plan.before)))
     if arrays & written or (may_change and any(array.may_alias for array in arrays)):
         return None
@@ -365,21 +365,35 @@ def _is_plain_serial(serial: RangeFor) -> bool:
 
 
 def _find_staged(plan: Plan) -> bool:
-    """Record what is loaded through shared memory; return whether rows and columns are, and no other element."""
+    """Record what is read through shared memory; return whether rows and columns are, and no other element."""
     plan.axes = axes = _axes_used(plan)
-    for load in plan.serial.body:
-        if not isinstance(load, GlobalLoad):
-            continue
-        used = axes[load.pointer]
-        if UNKNOWN in used:  # elements of a block that are no iterations have no such place
-            return False
-        if not used & {plan.row, plan.column}:
-            continue
-        staged = _staged(load, plan, axes)
-        if staged is None:
-            return False
-        plan.staged.append(staged)
+    inner = {s for s in plan.serial.body if _is_of_side(s, plan)}
+    with_loads: set[Statement] = set()
+    for statement in [*plan.before, *plan.serial.body]:
+        if isinstance(statement, GlobalLoad) or any(operand in with_loads for operand in operands(statement)):
+            with_loads.add(statement)
+    used_outside = {o for s in plan.serial.body if s not in inner for o in operands(s)}
+    for value in plan.serial.body:
+        if value in inner and value in used_outside and value in with_loads:
+            staged = _staged(value, plan, axes)
+            if staged is None:
+                return False
+            plan.staged.append(staged)
+    for load in plan.combined:
+        if isinstance(load, GlobalLoad) and load not in {staged.value for staged in plan.staged}:
+            if axes[load.pointer] & {plan.row, plan.column, UNKNOWN}:  # of a block that are no iterations, or no tile
+                return False
     return {staged.own for staged in plan.staged} == {plan.row, plan.column} and len(plan.staged) <= MOST_STAGED
+
+
+def _is_of_side(statement: Statement, plan: Plan) -> bool:
+    """Return whether a value depends on the index of the serial loop, and on either that of rows or of columns."""
+    used = plan.axes[statement]
+    if UNKNOWN in used or SERIAL not in used or len(used & {plan.row, plan.column}) != 1:
+        return False
+    kind = statement.type
+    is_number = isinstance(kind, Scalar) and kind.kind != "bool"
+    return isinstance(statement, GlobalPtr) or (isinstance(statement, (Operation, Cast, GlobalLoad)) and is_number)
 
 
 SERIAL, UNKNOWN = -1, -2
@@ -401,33 +415,28 @@ def _axes_used(plan: Plan) -> dict[Statement, set[int]]:
     return found
 
 
-def _staged(load: GlobalLoad, plan: Plan, axes: dict[Statement, set[int]]) -> Staged | None:
-    """Return how a load of the serial loop goes through shared memory, None if it cannot."""
+def _staged(value: Statement, plan: Plan, axes: dict[Statement, set[int]]) -> Staged | None:
+    """Return how a value of the serial loop goes through shared memory, None if it cannot."""
+    loads = [s for s in computed_from(value) if isinstance(s, GlobalLoad)]
+    if isinstance(value, GlobalPtr) or not all(map(_is_plain_load, loads)):
+        return None
+    (axis,) = axes[value] & {plan.row, plan.column}
+    for load in [s for s in plan.serial.body if s in loads]:
+        assert isinstance(load, GlobalLoad) and isinstance(load.pointer, GlobalPtr)
+        by_last = [axes[index] & {axis, SERIAL} for index in reversed(load.pointer.indices)]
+        if set().union(*by_last) == {axis, SERIAL}:
+            last = next(used for used in by_last if used)
+            return Staged(value, load, load.pointer, axis, is_transposed=axis not in last)
+    return None
+
+
+def _is_plain_load(load: GlobalLoad) -> bool:
+    """Return whether a load may be done by another thread: of an element of an array in memory."""
     pointer = load.pointer
-    if not isinstance(pointer, GlobalPtr) or pointer not in plan.serial.body.statements:
-        return None
-    array, kind = pointer.array, load.type
-    is_plain = not (array.is_shared or array.node or array.clamped or array.place or array.strided or pointer.cell)
-    if not is_plain or not isinstance(kind, Scalar) or kind.kind == "bool":
-        return None
-    own = axes[pointer] & {plan.row, plan.column}
-    if len(own) != 1 or UNKNOWN in axes[pointer] or not all(map(_is_value, pointer.indices)):
-        return None
-    (axis,) = own
-    by_last = [axes[index] & {axis, SERIAL} for index in reversed(pointer.indices)]
-    if SERIAL not in set().union(*by_last):
-        return None
-    last = next(used for used in by_last if used)
-    return Staged(load, _value_of(load, plan), pointer, axis, is_transposed=axis not in last)
-
-
-def _value_of(load: GlobalLoad, plan: Plan) -> GlobalLoad | Cast:
-    """Return what a tile should have of a load: what it is converted to if that is its only use, so that the block
-    converts each number once; else what it loads."""
-    users = [s for s in plan.serial.body if load in operands(s)]
-    first = users[0] if users else None
-    is_converted = len(users) == 1 and isinstance(first, Cast) and not first.bits and isinstance(first.type, Scalar)
-    return first if is_converted and isinstance(first, Cast) else load
+    if not isinstance(pointer, GlobalPtr) or pointer.cell or pointer.is_flat or not isinstance(load.type, Scalar):
+        return False
+    array = pointer.array
+    return not (array.is_shared or array.node or array.clamped or array.place or array.strided)
 
 
 def _given_end(serial: RangeFor) -> tuple[Length | None, int]:
@@ -436,11 +445,6 @@ def _given_end(serial: RangeFor) -> tuple[Length | None, int]:
         case Operation(op="mul", operands=[part, Const(value=factor)]):
             return given_length(part), int(factor)
     return given_end(serial), 1
-
-
-def _is_value(index: Statement) -> bool:
-    """Return whether an index may be computed again anywhere."""
-    return isinstance(index, VALUES) and all(map(_is_value, operands(index)))
 
 
 def _is_zero(value: Statement) -> bool:
@@ -491,5 +495,6 @@ def _are_values_known(plan: Plan) -> bool:
             plan.again.append(statement)
             unknown.discard(statement)
     unknown.difference_update(plan.variables)
-    later = [*walk(plan.serial.body), *walk(Block(plan.after))]
+    values = {staged.value for staged in plan.staged}
+    later = [*(s for s in plan.combined if s not in values), *walk(Block(plan.after))]
     return not any(operand in unknown for statement in later for operand in operands(statement))

@@ -13,7 +13,6 @@ from ....ir.nodes import Block, Remark, Statement, clone, count_uses, operands
 from ....ir.statements import (
     Alloca,
     Array,
-    Cast,
     Const,
     GlobalLoad,
     GlobalPtr,
@@ -25,7 +24,7 @@ from ....ir.statements import (
 from ....ir.tasks import Kernel, Task
 from ....ir.threads import Barrier
 from ....ir.types import Scalar, Tensor, i32
-from ...analysis.queries import is_index_of, names_of
+from ...analysis.queries import computed_from, is_index_of, names_of
 from ...rewrite import Rewriter
 from ...tasks.parts.copies import copy_of_block
 from .register_plan import TOGETHER, Plan, Staged
@@ -321,12 +320,10 @@ class Tiling:
         condition = builder.all_of(conditions)
         along, own = self._in_tile_of(staged, load, (first, self.first[staged.own]))
         along.hint, own.hint = self.serial_name, self.names[staged.own - self.plan.row]
-        indices = self._indices(staged, own, along)
+        copies = self._indices(staged, own, along)
         there = builder.block if condition is None else Block()
         with builder.into(there):
-            value = builder.load(builder.add(GlobalPtr(staged.pointer.array, indices, type=staged.pointer.type)))
-            if staged.value is not staged.load:
-                value = builder.cast(value, kind)
+            value = _again(builder, staged.value, copies)
         if condition is None:
             return value
         there.result, zero = value, Block()
@@ -334,23 +331,21 @@ class Tiling:
             zero.result = builder.const(0, kind)
         return builder.add(IfExp(condition, there, zero, type=kind))
 
-    def _indices(self, staged: Staged, own: Statement, along: Statement) -> list[Statement]:
-        """Return those of the element of a row or column, and of an iteration of the serial loop."""
-        builder = self.builder
+    def _indices(self, staged: Staged, own: Statement, along: Statement) -> dict[Statement, Statement]:
+        """Compute indices for a row or column, and for an iteration of the serial loop; return them by those of it."""
         copies: dict[Statement, Statement] = {}
-
-        def again(value: Statement) -> Statement:
-            if is_index_of(value, self.plan.serial):
-                return along
-            if is_index_of(value, self.plan.loop) and value.axis == staged.own:
-                return own
-            if value not in copies:
-                for operand in operands(value):
-                    copies[operand] = again(operand)
-                copies[value] = builder.add(clone(value, copies))
-            return copies[value]
-
-        return list(map(again, staged.pointer.indices))
+        parts = computed_from(staged.value)
+        for index in parts:
+            if is_index_of(index, self.plan.serial):
+                copies[index] = along
+            elif is_index_of(index, self.plan.loop) and index.axis == staged.own:
+                copies[index] = own
+        for pointer in [s for s in [*self.plan.before, *self.plan.serial.body] if s in parts]:
+            if isinstance(pointer, GlobalPtr):
+                for index in pointer.indices:
+                    if not any(isinstance(s, GlobalLoad) for s in computed_from(index)):
+                        _again(self.builder, index, copies)
+        return copies
 
     def _combine(self, tiles: Sequence[Array], buffer: Sequence[Statement], first: Statement, end: Statement) -> None:
         """Add the serial loop over the tile that begins with the index `first`, for all elements of a thread.
@@ -388,7 +383,7 @@ class Tiling:
         self,
         level: int,
         mapping: dict[Statement, Statement],
-        tiles: Mapping[GlobalLoad | Cast, Array],
+        tiles: Mapping[Statement, Array],
         position: Sequence[Statement],
         places: Mapping[int, Statement],
     ) -> None:
@@ -398,7 +393,7 @@ class Tiling:
         for statement in plan.combined:
             if plan.level(statement) != level or statement in mapping:
                 continue
-            if isinstance(statement, (GlobalLoad, Cast)) and statement in tiles:
+            if statement in tiles:
                 axis = plan.row if level == 1 else plan.column
                 place = self._in_tile(axis, places[axis])
                 tile = tiles[statement]
@@ -413,3 +408,12 @@ def _int_of(bound: Statement) -> int:
     """Return a constant bound."""
     assert isinstance(bound, Const)
     return int(bound.value)
+
+
+def _again(builder: Builder, value: Statement, copies: dict[Statement, Statement]) -> Statement:
+    """Compute a value again, with all that it is computed from, unless there is a copy of it."""
+    if value not in copies:
+        for operand in operands(value):
+            copies[operand] = _again(builder, operand, copies)
+        copies[value] = builder.add(clone(value, copies))
+    return copies[value]
