@@ -403,14 +403,6 @@ def unsuitable() -> dict[str, Any]:
     weights = ti.field(ti.f32, n)
 
     @ti.kernel
-    def triangle():
-        for i, j in c:
-            s = 0.0
-            for k in range(i):
-                s += a[i, k] * b[k, j]
-            c[i, j] = s
-
-    @ti.kernel
     def in_place():
         for i, j in c:
             s = 0.0
@@ -439,15 +431,6 @@ def unsuitable() -> dict[str, Any]:
             c[i, j] = s
 
     @ti.kernel
-    def skips():
-        for i, j in c:
-            s = 0.0
-            for k in range(n):
-                if a[i, k] > 0:
-                    s += a[i, k] * b[k, j]
-            c[i, j] = s
-
-    @ti.kernel
     def blur():
         for i, j in ti.ndrange(n - 32, n - 32):
             s = 0.0
@@ -472,7 +455,7 @@ def unsuitable() -> dict[str, Any]:
                 s += a[i, k] * b[k, j]
             c[i, j] = s
 
-    kernels = (triangle, in_place, leaves, counted_down, skips, blur, rows_only, own_block)
+    kernels = (in_place, leaves, counted_down, blur, rows_only, own_block)
     return {kernel.__name__: kernel for kernel in kernels}
 
 

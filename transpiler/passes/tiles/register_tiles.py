@@ -35,6 +35,7 @@ from ..analysis.queries import count_along, trip_count
 from ..context import PassContext
 from ..tasks.parts.copies import copy_of, put_in_place, say_when, split
 from .parts.arranged_loops import arrange_axes, arrangements_of
+from .parts.conditional_sums import with_whole_sums
 from .parts.inner_columns import with_parallel_columns
 from .parts.register_plan import (
     FEWEST,
@@ -61,6 +62,11 @@ def register_tiles(kernel: Kernel, context: PassContext) -> bool:
     changed = False
     for task in list(kernel.tasks):
         plan = _arranged(task, capabilities, options.fast_math)
+        if plan is None and with_whole_sums(whole := copy_of(task), options.fast_math):
+            plan = _arranged(whole, capabilities, options.fast_math)
+            if plan is not None:
+                put_in_place(kernel, task, [whole])
+                task = whole
         if plan is None and (wider := with_parallel_columns(task)) is not None:
             plan = _arranged(wider[0], capabilities, options.fast_math)
             if plan is not None:

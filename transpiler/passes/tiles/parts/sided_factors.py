@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....ir.builder import Builder
-from ....ir.nodes import Block, Statement
-from ....ir.statements import LocalStore, Operation, RangeFor, repeats
+from ....ir.nodes import Block, Statement, operands, walk
+from ....ir.statements import GlobalLoad, GlobalPtr, LocalLoad, LocalStore, Operation, RangeFor, repeats
 from ....ir.tasks import Task
 from ....ir.types import Scalar
 from ...analysis.queries import computed_from, is_index_of
-from .arranged_loops import join_serial_loops
+from .arranged_loops import VALUES, join_serial_loops
 
 Factor = tuple[Statement, bool]
 """A factor, and whether it is a divisor."""
@@ -27,6 +27,21 @@ def prepare_serial(task: Task, is_fast: bool) -> None:
     join_serial_loops(task)
     if is_fast:
         gather_factors(task)
+    _drop_unused(task)
+
+
+def _drop_unused(task: Task) -> None:
+    """Drop the values of serial loops that nothing uses: those of earlier forms of a sum."""
+    for serial in [s for s in task.body.statements if repeats(s) and isinstance(s, RangeFor)]:
+        inside = set(serial.body.statements)
+        used = {operand for s in walk(task.body) if s not in inside for operand in operands(s)}
+        needed: list[Statement] = []
+        for statement in reversed(serial.body.statements):
+            is_value = isinstance(statement, (*VALUES, GlobalPtr, GlobalLoad, LocalLoad))
+            if not is_value or statement in used:
+                needed.append(statement)
+                used.update(o for inner in walk(Block([statement])) for o in operands(inner))
+        serial.body.statements[:] = needed[::-1]
 
 
 def gather_factors(task: Task) -> None:
@@ -51,7 +66,7 @@ def _gathered(builder: Builder, term: Statement, loop: RangeFor) -> Statement | 
     """Return a product of what depends on rows and what depends on columns, None if it is one, or cannot be."""
     if not isinstance(term, Operation) or not isinstance(term.type, Scalar) or term.type.kind != "float":
         return None
-    factors = list(_factors(term))
+    factors = list(factors_of(term))
     sides = [_side(factor, loop) for factor, _ in factors]
     if len(factors) < 3 or {0, 1} - set(sides) or 2 in sides:
         return None
@@ -60,12 +75,12 @@ def _gathered(builder: Builder, term: Statement, loop: RangeFor) -> Statement | 
     return builder.op("mul", _product(builder, rows), _product(builder, columns))
 
 
-def _factors(value: Statement, divides: bool = False) -> Iterator[Factor]:
+def factors_of(value: Statement, divides: bool = False) -> Iterator[Factor]:
     """Yield what a product is made of."""
     if isinstance(value, Operation) and value.op in ("mul", "div"):
         first, second = value.operands
-        yield from _factors(first, divides)
-        yield from _factors(second, divides ^ (value.op == "div"))
+        yield from factors_of(first, divides)
+        yield from factors_of(second, divides ^ (value.op == "div"))
     else:
         yield value, divides
 
