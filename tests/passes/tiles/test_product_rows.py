@@ -89,6 +89,40 @@ def test_the_nearest_of_ndarrays(target: str, points: int) -> None:
     assert np.array_equal(label, distances.argmin(axis=1)) and np.array_equal(last, np.arange(points))
 
 
+def test_a_loss_behind_the_nearest(target: str) -> None:
+    """What is behind the columns is a task of its own: threads of a block would wait in one with reductions."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    x, y = numbers(70, 6), numbers(66, 6)
+    points, centres, norms = field_of(x), field_of(y), field_of((y**2).sum(axis=1))
+    label, counts = ti.field(ti.i32, 70), ti.field(ti.i32, 66)
+
+    @ti.kernel
+    def assign() -> ti.f32:
+        loss = 0.0
+        for i in range(70):
+            least = 1e9
+            at = 0
+            for j in range(66):
+                s = norms[j]
+                for k in range(6):
+                    s -= 2.0 * points[i, k] * centres[j, k]
+                if s < least:
+                    least = s
+                    at = j
+            label[i] = at
+            counts[at] += 1
+            for k in range(6):
+                loss += (points[i, k] - centres[at, k]) ** 2
+        return loss
+
+    source = assign.source(arch=ti.cuda)
+    assert NOTE in source and "at_of_rows" in source
+    loss = assign()
+    distances = ((x[:, None] - y[None]) ** 2).sum(axis=2)
+    assert loss == distances.min(axis=1).sum() and np.array_equal(label.to_numpy(), distances.argmin(axis=1))
+    assert np.array_equal(counts.to_numpy(), np.bincount(distances.argmin(axis=1), minlength=66))
+
+
 def test_ndarrays_that_overlap(target: str) -> None:
     """A column is stored where the next one loads: a launch starts the task in which a thread has its row alone."""
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)

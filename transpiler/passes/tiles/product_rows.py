@@ -53,6 +53,7 @@ from .parts.arranged_loops import VALUES, Arrangement, arrange_axes, arrangement
 from .parts.inner_columns import products_of, rows_of
 from .parts.register_plan import THIN, Plan, plan_of, small_shape
 from .parts.sided_factors import prepare_serial
+from .parts.tasks_behind import with_task_behind
 from .parts.tiled_loops import new_shared, replace_indices
 from .parts.tiling import Tiling
 
@@ -70,6 +71,13 @@ def product_rows(kernel: Kernel, context: PassContext) -> bool:
     changed = False
     for task in list(kernel.tasks):
         found = _plan_of(task, capabilities, options.fast_math)
+        if found is None and (apart := with_task_behind(task)) is not None:
+            first, second, memory = apart
+            found = _plan_of(first, capabilities, options.fast_math)
+            if found is not None:
+                kernel.temporaries += memory
+                put_in_place(kernel, task, [first, second])
+                task = first
         if found is not None:
             arrangement, plan = found
             conditions = _conditions(task, plan)

@@ -96,8 +96,9 @@ def _starts(before: list[Statement], variables: set[Statement]) -> dict[Statemen
     for statement in before:
         for inner in walk(Block([statement])):
             if any(operand in variables for operand in operands(inner)):
-                is_start = inner is statement and isinstance(inner, LocalStore) and isinstance(inner.value, Const)
-                if not is_start or inner.pointer in found:
+                if not isinstance(inner, LocalStore) or inner is not statement or inner.pointer in found:
+                    return None
+                if not isinstance(inner.value, Const):
                     return None
                 found[inner.pointer] = inner.value
     return found if variables <= set(found) else None
@@ -197,8 +198,8 @@ def _mask(builder: Builder, store: LocalStore, condition: Statement, loop: Range
         if not divides and axes <= own and has_load and isinstance(factor.type, Scalar):
             zero = builder.const(0, factor.type)
             masked = builder.op("select", condition, factor, zero)
-            rest = _without(builder, term, factor, masked)
-            value.operands = [rest if operand is term else operand for operand in value.operands]
+            position = value.operands.index(term)
+            value.operands[position] = _without(builder, term, factor, masked)
             return True
     return False
 

@@ -64,8 +64,9 @@ class Rows:
 
     @property
     def loaded(self) -> set[Array]:
-        """The arrays from which `sums` loads."""
-        pointers = [base_pointer(s.pointer) for s in walk(self.sums.body) if isinstance(s, GlobalLoad)]
+        """The arrays from which `sums` loads, and what it starts with."""
+        inside = [*self.own, *walk(self.sums.body)]
+        pointers = [base_pointer(s.pointer) for s in inside if isinstance(s, GlobalLoad)]
         return {pointer.array for pointer in pointers if isinstance(pointer, GlobalPtr)}
 
 
@@ -106,7 +107,7 @@ def _needed(sums: RangeFor, before: Sequence[Statement]) -> list[Statement] | No
     for statement in reversed(before):
         is_start = isinstance(statement, LocalStore) and statement.pointer in used
         if is_start or statement in used:
-            if not isinstance(statement, (*VALUES, Alloca, LocalStore)):
+            if not isinstance(statement, (*VALUES, Alloca, LocalStore, GlobalPtr, GlobalLoad)):
                 return None
             own.append(statement)
             used.update(operands(statement))
