@@ -166,8 +166,9 @@ def _sum_whole_rows(task: Task, is_fast: bool) -> bool:
 def _whole_end(end: Statement, loop: RangeFor) -> int | None:
     """Return the greatest end of a serial loop up to the index of a row, or to a number behind it."""
     behind = 0
-    if isinstance(end, Operation) and end.op == "add" and isinstance(end.operands[1], Const):
-        end, behind = end.operands[0], int(end.operands[1].value)
+    match end:
+        case Operation(op="add", operands=[index, Const(value=number)]):
+            end, behind = index, int(number)
     if not is_index_of(end, loop) or not is_const(loop.starts[end.axis], 0) or behind < 0:
         return None
     count = count_along(loop, end.axis)
