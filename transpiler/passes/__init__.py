@@ -152,7 +152,9 @@ from .threads.warp_sums import warp_sums
 from .tiles.block_local import block_local
 from .tiles.block_tiles import block_tiles
 from .tiles.padded_rows import padded_rows
+from .tiles.product_rows import product_rows
 from .tiles.register_tiles import register_tiles
+from .tiles.split_sums import split_sums
 from .tiles.staged_stores import staged_stores
 from .tiles.transposed_tiles import transposed_tiles
 from .vectors.index_ranges import index_ranges
@@ -236,7 +238,9 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     block_sums: (AtomicOp,),
     warp_sums: (AtomicOp,),
     block_tiles: (RangeFor,),
+    split_sums: (RangeFor,),
     register_tiles: (RangeFor,),
+    product_rows: (RangeFor,),
     shared_rows: (LocalStore, AtomicOp, GlobalStore),
     shared_columns: (LocalStore,),
     staged_stores: (GlobalStore,),
@@ -366,7 +370,9 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array
         block_sums,  # after `reduce_atomics`, likewise
         block_local,  # after `reduce_atomics`: an entry with reductions has no barriers in its iterations
+        split_sums,  # before `register_tiles`, for which it makes blocks enough
         register_tiles,  # after these: an entry with reductions has no barriers in its iterations
+        product_rows,  # likewise; before `shared_rows`, which would take its rows
         block_tiles,  # after these: an entry with copies has no barriers in its iterations
         shared_rows,  # after `block_tiles`: a row of a tile is none, and what it adds are loops over few steps
         shared_columns,  # likewise; after `shared_rows`, which makes loops over rows

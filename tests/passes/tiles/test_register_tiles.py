@@ -39,6 +39,7 @@ def for_few(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def for_many(for_few: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let few iterations be enough for blocks of 128 x 128."""
+    monkeypatch.setattr(MODULE, "WORTH", 0)
     for module in (MODULE, TILES):
         monkeypatch.setattr(module, "MANY", 1)
 
@@ -265,6 +266,13 @@ def test_a_batch(target: str, for_few: None, n: int) -> None:
 
 TYPES = {"i32": (ti.i32, np.int32), "u32": (ti.u32, np.uint32), "f64": (ti.f64, np.float64), "i64": (ti.i64, np.int64)}
 
+SMALL_TYPES = {
+    "f16": (ti.f16, np.float16, ti.f32, np.float32),
+    "i8": (ti.i8, np.int8, ti.i32, np.int32),
+    "u16": (ti.u16, np.uint16, ti.i64, np.int64),
+}
+"""Types of elements and of their sum."""
+
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", TYPES)
@@ -286,6 +294,37 @@ def test_other_types(target: str, for_many: None, name: str) -> None:
     assert NOTE in multiply.source(arch=ti.cuda)
     multiply()
     assert np.array_equal(c.to_numpy(), x @ y)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("is_converted", [True, False])
+@pytest.mark.parametrize("name", ["f16", "i8", "u16"])
+def test_small_numbers(target: str, for_few: None, name: str, is_converted: bool) -> None:
+    """Tiles have what the program converts them to; else a product has the type of its factors, and may wrap."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    dtype, of_numpy, wide, of_wide = SMALL_TYPES[name]
+    x, y = numbers((66, 33), (70, 33))
+    x, y = x.astype(of_numpy), (y * 50).astype(of_numpy)
+    a, b, c = fields(dtype, x, y)[:2] + fields(wide, np.zeros((66, 70), of_wide))
+
+    @ti.kernel
+    def multiply():
+        for i, j in c:
+            s = ti.cast(0, wide)
+            for k in range(33):
+                if ti.static(is_converted):
+                    s += ti.cast(a[i, k], wide) * ti.cast(b[j, k], wide)
+                else:
+                    s += a[i, k] * b[j, k]
+            c[i, j] = s
+
+    assert NOTE in multiply.source(arch=ti.cuda)
+    multiply()
+    if is_converted:
+        expected = x.astype(of_wide) @ y.astype(of_wide).T
+    else:
+        expected = (x[:, None] * y[None]).astype(of_wide).sum(axis=2)
+    assert np.array_equal(c.to_numpy(), expected)
 
 
 @pytest.mark.all_targets
@@ -361,15 +400,7 @@ def unsuitable() -> dict[str, Any]:
     """Return kernels that run as before."""
     n = 400
     a, b, c = (ti.field(ti.f32, (n, n)) for _ in range(3))
-    rows, weights = ti.field(ti.i32, n), ti.field(ti.f32, n)
-
-    @ti.kernel
-    def triangle():
-        for i, j in c:
-            s = 0.0
-            for k in range(i):
-                s += a[i, k] * b[k, j]
-            c[i, j] = s
+    weights = ti.field(ti.f32, n)
 
     @ti.kernel
     def in_place():
@@ -377,14 +408,6 @@ def unsuitable() -> dict[str, Any]:
             s = 0.0
             for k in range(n):
                 s += c[i, k] * b[k, j]
-            c[i, j] = s
-
-    @ti.kernel
-    def indirect():
-        for i, j in c:
-            s = 0.0
-            for k in range(n):
-                s += a[rows[i], k] * b[k, j]
             c[i, j] = s
 
     @ti.kernel
@@ -405,15 +428,6 @@ def unsuitable() -> dict[str, Any]:
             for k in range(n):
                 p -= 1
                 s += a[i, k] * b[k, j] * weights[p]
-            c[i, j] = s
-
-    @ti.kernel
-    def skips():
-        for i, j in c:
-            s = 0.0
-            for k in range(n):
-                if a[i, k] > 0:
-                    s += a[i, k] * b[k, j]
             c[i, j] = s
 
     @ti.kernel
@@ -441,7 +455,7 @@ def unsuitable() -> dict[str, Any]:
                 s += a[i, k] * b[k, j]
             c[i, j] = s
 
-    kernels = (triangle, in_place, indirect, leaves, counted_down, skips, blur, rows_only, own_block)
+    kernels = (in_place, leaves, counted_down, blur, rows_only, own_block)
     return {kernel.__name__: kernel for kernel in kernels}
 
 

@@ -146,11 +146,13 @@ def _product_on_host(layout: Layout, loop: RangeFor, lengths: Sequence[Length]) 
 
 def _length_on_host(layout: Layout, loop: RangeFor, length: Length) -> Expression:
     """Return a length; that of a loop is less than 0 if it has no iterations."""
-    start, end = loop.starts[length.axis], loop.ends[length.axis]
+    start: Statement = Const(0, type=i32)
     if isinstance(length.of, Array):
-        start, end = Const(0, type=i32), ArrayShape(length.of, length.axis, type=i32)
+        end: Statement = ArrayShape(length.of, length.axis, type=i32)
     elif length.of is not None:
-        start, end = Const(0, type=i32), ArgLoad(length.of, type=length.of.type)
+        end = ArgLoad(length.of, type=length.of.type)
+    else:
+        start, end = loop.starts[length.axis], loop.ends[length.axis]
     first, stop = _on_host(layout, start), _on_host(layout, end)
     assert first is not None and stop is not None
     return _sum(stop if first == NONE else ("sub", stop, first), ("const", length.padding))

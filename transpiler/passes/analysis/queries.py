@@ -87,7 +87,12 @@ def count_along(loop: RangeFor, axis: int) -> int | None:
 
 def given_end(serial: RangeFor) -> Length | None:
     """Return what has the end of a serial loop if the launch knows it; None if it is a constant, or computed."""
-    match serial.ends[0]:
+    return given_length(serial.ends[0])
+
+
+def given_length(value: Statement) -> Length | None:
+    """Return what is a number that the launch knows; None if it is a constant, or computed."""
+    match value:
         case ArrayShape(array=Array() as array, axis=axis):
             return Length(axis, array)
         case ArgLoad(parameter=parameter, type=kind) if kind == i32:

@@ -59,8 +59,8 @@ def padded_rows(kernel: Kernel, context: PassContext) -> bool:
 
 
 def _is_suitable(array: Array) -> bool:
-    """Return whether an array has rows of numbers of 4 or 8 bytes, whose length is no number of threads."""
-    is_number = isinstance(array.element, Scalar) and array.element.size_bytes in (4, 8)
+    """Return whether an array has rows of numbers of 2 to 8 bytes, whose length is no number of threads."""
+    is_number = isinstance(array.element, Scalar) and array.element.size_bytes in (2, 4, 8)
     return is_number and array.ndim > 1 and not any(map(_has_block_size, array.extents[-1:]))
 
 

@@ -27,46 +27,29 @@ loads is stored by the iterations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from math import gcd
 
-from ...ir.builder import Builder
-from ...ir.nodes import Block, Remark, Statement, clone, count_uses
-from ...ir.statements import (
-    Alloca,
-    Array,
-    Const,
-    GlobalLoad,
-    GlobalPtr,
-    If,
-    IfExp,
-    LoopIndex,
-    Operation,
-    RangeFor,
-)
-from ...ir.tasks import AtLeast, Kernel, Length, MultipleOf, Task
-from ...ir.threads import Barrier
-from ...ir.types import Scalar, Tensor, i32
+from ...ir.tasks import Apart, AtLeast, Choice, Condition, Kernel, Length, MultipleOf, Task
 from ...options import Capabilities, CompileOptions
-from ..analysis.queries import count_along, is_index_of, names_of, trip_count
+from ..analysis.queries import count_along, trip_count
 from ..context import PassContext
-from ..rewrite import Rewriter
-from ..tasks.parts.copies import copy_of_block, put_in_place, split
+from ..tasks.parts.copies import copy_of, put_in_place, say_when, split
+from .parts.arranged_loops import arrange_axes, arrangements_of
+from .parts.conditional_sums import with_whole_sums
+from .parts.inner_columns import with_parallel_columns
 from .parts.register_plan import (
-    ACROSS,
     FEWEST,
     LARGE,
     LARGE_BUFFERED,
     MANY,
     THIN,
-    TOGETHER,
     Plan,
     Shape,
-    Staged,
     large_shape,
     plan_of,
 )
-from .parts.tiled_loops import add_axis, new_shared
+from .parts.sided_factors import prepare_serial
+from .parts.tiling import Tiling
 
 
 def register_tiles(kernel: Kernel, context: PassContext) -> bool:
@@ -78,31 +61,73 @@ def register_tiles(kernel: Kernel, context: PassContext) -> bool:
         return False
     changed = False
     for task in list(kernel.tasks):
-        plan = plan_of(task, capabilities)
+        plan = _arranged(task, capabilities, options.fast_math)
+        if plan is None and with_whole_sums(whole := copy_of(task), options.fast_math):
+            plan = _arranged(whole, capabilities, options.fast_math)
+            if plan is not None:
+                put_in_place(kernel, task, [whole])
+                task = whole
+        if plan is None and (wider := with_parallel_columns(task)) is not None:
+            plan = _arranged(wider[0], capabilities, options.fast_math)
+            if plan is not None:
+                task = _with_parallel_columns(kernel, task, *wider)
         if plan is not None:
-            for own, of_own in _by_size(kernel, task, plan, capabilities):
-                _Tiling(kernel, own, of_own, options.why_comments).run()
+            for own, of_own in _by_size(kernel, task, plan, capabilities, options.fast_math):
+                Tiling(kernel, own, of_own, options.why_comments).run()
             changed = True
     return changed
 
 
-def _by_size(kernel: Kernel, task: Task, plan: Plan, capabilities: Capabilities) -> list[tuple[Task, Plan]]:
+def _arranged(task: Task, capabilities: Capabilities, is_fast: bool) -> Plan | None:
+    """Arrange the axes of a task as those of a product of matrices, if it is one; return the plan for a copy of it.
+
+    The copy has one serial loop, while the task may still have several, for launches of few iterations.
+    """
+    for arrangement in arrangements_of(task):
+        trial = copy_of(task)
+        arrange_axes(trial, arrangement)
+        prepare_serial(trial, is_fast)
+        plan = plan_of(trial, capabilities)
+        if plan is not None:
+            arrange_axes(task, arrangement)
+            return plan
+    return None
+
+
+def _with_parallel_columns(kernel: Kernel, task: Task, wider: Task, conditions: list[Apart]) -> Task:
+    """Replace a task by one whose loop has one axis more; leave it for launches for which this would be wrong."""
+    if not conditions:
+        put_in_place(kernel, task, [wider])
+        return wider
+    choice = Choice(list(conditions))
+    task.unless, wider.when = [*task.unless, choice], [*wider.when, choice]
+    say_when(wider, task, conditions)
+    put_in_place(kernel, task, [task, wider])
+    return wider
+
+
+def _by_size(
+    kernel: Kernel, task: Task, plan: Plan, capabilities: Capabilities, is_fast: bool
+) -> list[tuple[Task, Plan]]:
     """Return the tasks that get tiles, with their plans: several if only the launch knows how long the loop is.
 
-    One more stays as it was, for few iterations.
+    plan: of a copy of the task with one serial loop. One task more stays as it was, for few iterations.
     """
     if not plan.is_of_any_size:
-        return [(task, plan)]
-    both, end = (Length(plan.row), Length(plan.column)), plan.serial_end
-    long = [AtLeast((length,), THIN) for length in both if count_along(plan.loop, length.axis) is None]
-    few = split(task, *long, AtLeast(both, FEWEST), *plan.is_long)
-    few.launches = f"for fewer than {FEWEST:,} iterations, or {THIN} along an axis{' or inside' if end else ''}"
-    task.launches = f"for {FEWEST:,} iterations and more"
+        prepare_serial(task, is_fast)
+        return [_planned(task, plan.shape, capabilities)]
+    every, end = tuple(map(Length, range(len(plan.loop.starts)))), plan.serial_end
+    few = split(task, *_at_least(plan, THIN), AtLeast(every, FEWEST), *plan.is_long)
+    before = f"{task.launches}; " if task.launches else ""
+    few.launches = f"{before}for fewer than {FEWEST:,} iterations, or {THIN} along an axis{' or inside' if end else ''}"
+    task.launches = f"{before}for {FEWEST:,} iterations and more"
+    prepare_serial(task, is_fast)
+    task, plan = _planned(task, plan.shape, capabilities)
     found, shape = [(task, plan)], large_shape(plan, capabilities)
     if shape is not None and trip_count(plan.loop) is None:
-        medium = split(task, AtLeast(both, MANY))
-        medium.launches = f"for {FEWEST:,} to {MANY - 1:,} iterations"
-        task.launches = f"for {MANY:,} iterations and more"
+        medium = split(task, *_at_least(plan, shape.extent), AtLeast(every, MANY))
+        medium.launches = f"{before}for {FEWEST:,} to {MANY - 1:,} iterations, or {shape.extent} along an axis"
+        task.launches = f"{before}for {MANY:,} iterations and more"
         found.insert(0, _planned(medium, plan.shape, capabilities))
         plan.shape = shape
         if capabilities.has_large_threads and plan.may_be_whole(LARGE_BUFFERED):
@@ -111,8 +136,14 @@ def _by_size(kernel: Kernel, task: Task, plan: Plan, capabilities: Capabilities)
     return found
 
 
+def _at_least(plan: Plan, length: int) -> list[Condition]:
+    """Return the conditions that rows and columns are so long, if only the launch knows that."""
+    unknown = [axis for axis in (plan.row, plan.column) if count_along(plan.loop, axis) is None]
+    return [AtLeast((Length(axis),), length) for axis in unknown]
+
+
 def _planned(task: Task, shape: Shape, capabilities: Capabilities) -> tuple[Task, Plan]:
-    """Return a copy of a task that has a plan, with a plan for a shape."""
+    """Return a task that has a plan, with a plan for a shape."""
     plan = plan_of(task, capabilities)
     assert plan is not None
     plan.shape = shape
@@ -124,359 +155,9 @@ def _with_whole_tiles(task: Task, plan: Plan) -> Task:
     shape = plan.shape = LARGE_BUFFERED
     plan.is_whole = True
     axes = [(Length(axis), shape.extent) for axis in (plan.row, plan.column) if count_along(plan.loop, axis) is None]
-    serial = [] if plan.serial_end is None else [(plan.serial_end, shape.depth)]
+    depth = shape.depth // gcd(shape.depth, plan.serial_factor)
+    serial = [] if plan.serial_end is None else [(plan.serial_end, depth)]
     other = split(task, *(MultipleOf(length, divisor) for length, divisor in [*axes, *serial]))
     other.launches = f"{task.launches}, if a tile is not whole"
     task.launches += ", by whole tiles"
     return other
-
-
-# --- the tiles --------------------------------------------------------------------------------------------------------
-
-
-class _Tiling:
-    """Makes a task run by tiles.
-
-    Attributes:
-        is_double_buffered: whether it has two tiles of each array, one of which it loads while it combines the other.
-        first: the first row and the first column of a block, by axis.
-        inside: the first ones of a thread, counted from there.
-        limit: how many rows and columns there are from there on, None where all blocks are whole.
-        variables: of all elements of a thread.
-        places: the first element of each tile that a thread loads.
-    """
-
-    def __init__(self, kernel: Kernel, task: Task, plan: Plan, comments: bool) -> None:
-        self.kernel, self.task, self.plan, self.comments = kernel, task, plan, comments
-        self.shape = plan.shape
-        self.builder = builder = Builder(Block(), plan.loop.location)
-        self.names = names_of(plan.loop)[-2:]
-        self.serial_name = plan.serial.names[0] if plan.serial.names else "k"
-        axes = (plan.row, plan.column)
-        self.is_double_buffered = plan.is_double_buffered
-        whole = [axis for axis in axes if plan.is_whole_along(axis)]
-        self.thread = self._run_in_tiles()
-        self.first = {axis: self._index(axis) for axis in axes}
-        self.limit = {axis: None if axis in whole else self._limit(axis) for axis in axes}
-        across = builder.const(ACROSS)
-        parts = ((plan.row, "floordiv", self.shape.rows), (plan.column, "mod", TOGETHER))
-        self.inside = {
-            axis: builder.op("mul", builder.op(op, self.thread, across), builder.const(count))
-            for axis, op, count in parts
-        }
-        for axis, name in zip(axes, self.names):
-            self.inside[axis].name = f"{name}_in_tile"
-        self.variables = {variable: self._variable(variable) for variable in plan.variables}
-        self.places: dict[Staged, tuple[Statement, Statement]] = {}
-
-    def _run_in_tiles(self) -> Statement:
-        """Give the loop of the task the axes of blocks and of threads; return the thread."""
-        loop, task, shape = self.plan.loop, self.task, self.shape
-        add_axis(task, dict.fromkeys((self.plan.row, self.plan.column), shape.extent), shape.threads, "thread")
-        loop.grid_stride = False
-        task.block_dim, task.tile = shape.threads, (shape.threads,)
-        return self._index(len(loop.starts) - 1)
-
-    def _index(self, axis: int) -> Statement:
-        return self.builder.add(LoopIndex(self.plan.loop, axis, type=i32))
-
-    def _limit(self, axis: int) -> Statement:
-        """Return how many iterations there are along an axis from the first one of a tile."""
-        return self.builder.op("sub", self.builder.again(self.plan.ends[axis]), self.first[axis])
-
-    def _variable(self, variable: Alloca) -> Alloca:
-        """Return a variable for all elements of a thread."""
-        assert isinstance(variable.type, Scalar)
-        kind = Tensor((self.shape.rows, self.shape.columns), variable.type)
-        return self.builder.add(Alloca(type=kind, name=variable.name, location=variable.location))
-
-    def run(self) -> None:
-        """Replace the body of the task."""
-        plan = self.plan
-        if not plan.starts_with_zeros:
-            self._copy_for_elements(plan.before)
-        self._add_serial_loop()
-        self._copy_for_elements([*plan.again, *plan.after])
-        self.task.body.statements[:] = self.builder.block.statements
-
-    @contextmanager
-    def _unrolled(self, count: int, name: str) -> Iterator[Statement]:
-        """A loop of so many iterations that a compiler unrolls; its index."""
-        builder = self.builder
-        start, end, step = (builder.const(bound) for bound in (0, count, 1))
-        loop = builder.add(RangeFor([start], [end], [step], [name], unroll=True))
-        with builder.into(loop.body):
-            yield builder.add(LoopIndex(loop, type=i32))
-
-    def _copy_for_elements(self, statements: Sequence[Statement]) -> None:
-        """Copy the statements of an iteration for all of a thread."""
-        builder, plan = self.builder, self.plan
-        shape = self.shape
-        with self._unrolled(shape.rows, "row") as row, self._unrolled(shape.columns, "column") as column:
-            places = {plan.row: row, plan.column: column}
-            limits = [(axis, limit) for axis, limit in self.limit.items() if limit is not None]
-            inside = [builder.op("lt", self._in_tile(a, places[a]), limit) for a, limit in limits]
-            condition = builder.all_of(inside)
-            body = builder.block if condition is None else builder.add(If(condition)).then
-            with builder.into(body):
-                indices = {axis: self._index_of(axis, place) for axis, place in places.items()}
-                mapping = self._variables_at(row, column)
-                own = Block([s for s in statements if s not in mapping])
-                builder.block.statements += copy_of_block(own, mapping).statements
-            self._replace_indices(body, indices, None)
-
-    def _in_tile(self, axis: int, place: Statement) -> Statement:
-        """Return the index of a row or column of a thread, from that of the block on."""
-        return self._plus_place(self.inside[axis], axis, place)
-
-    def _index_of(self, axis: int, place: Statement) -> Statement:
-        """Return the index of a row or column of a thread."""
-        index = self._plus_place(self.builder.op("add", self.first[axis], self.inside[axis]), axis, place)
-        index.name = self.names[axis - self.plan.row]
-        return index
-
-    def _plus_place(self, first: Statement, axis: int, place: Statement) -> Statement:
-        """Add to the index of the first row or column of a thread that of another one. Columns are four together."""
-        builder = self.builder
-        if axis == self.plan.row or self.shape.columns == TOGETHER:
-            return builder.op("add", first, place)
-        size, distance = builder.const(TOGETHER), builder.const(ACROSS * TOGETHER)
-        first = builder.op("add", first, builder.op("mod", place, size))
-        return builder.op("add", first, builder.op("mul", builder.op("floordiv", place, size), distance))
-
-    def _variables_at(self, row: Statement, column: Statement) -> dict[Statement, Statement]:
-        """Return what local variables of an iteration are replaced by."""
-        return {own: self.builder.element_ptr(all_of, [row, column]) for own, all_of in self.variables.items()}
-
-    def _replace_indices(self, body: Block, indices: Mapping[int, Statement], serial: Statement | None) -> None:
-        """Replace the indices of the rows and the columns, by axis, and that of the serial loop."""
-
-        def index(rewriter: Rewriter, value: Statement) -> Statement | None:
-            if is_index_of(value, self.plan.serial):
-                return serial
-            return indices.get(value.axis) if is_index_of(value, self.plan.loop) else None
-
-        Rewriter({LoopIndex: index}).block(body)
-
-    # --- the serial loop
-
-    def _add_serial_loop(self) -> None:
-        """Add the loop over tiles: an iteration loads the next ones, and combines those loaded before."""
-        builder, serial = self.builder, self.plan.serial
-        depth = builder.const(self.shape.depth)
-        start, end = builder.const(_int_of(serial.starts[0])), builder.again(serial.ends[0])
-        builder.location = serial.location
-        self.places = {staged: self._first_place(staged) for staged in self.plan.staged}
-        tiles = [self._new_tile(staged) for staged in self.plan.staged]
-        last = builder.op("add", end, depth)
-        if self.is_double_buffered:
-            self._store_first(tiles, start, end)
-        first = builder.op("add", start, depth) if self.is_double_buffered else start
-        outer = builder.add(RangeFor([first], [last], [depth], [f"{self.serial_name}_next"]))
-        if self.comments:
-            extent, rows, columns = self.shape.extent, self.shape.rows, self.shape.columns
-            note = f"a block computes {extent} x {extent} elements, each thread {rows} x {columns}"
-            note += f"{', double-buffered' if self.is_double_buffered else ''} (register_tiles)"
-            outer.remarks = (Remark(note, "above", serial.location),)
-        with builder.into(outer.body):
-            following = builder.add(LoopIndex(outer, type=i32))
-            buffer, loaded = self._buffer(following), self._load_next(following, end)
-            if self.is_double_buffered:
-                self._combine(tiles, self._other(buffer), builder.op("sub", following, depth), end)
-            else:
-                with builder.into(builder.add(If(builder.op("gt", following, first))).then):
-                    self._combine(tiles, buffer, builder.op("sub", following, depth), end)
-                builder.add(Barrier("block"))
-            with self._unrolled(self.shape.loads, "load") as load:
-                for staged, tile, numbers in zip(self.plan.staged, tiles, loaded, strict=True):
-                    self._store(staged, tile, buffer, load, builder.load(builder.element_ptr(numbers, [load])))
-            builder.add(Barrier("block"))
-
-    def _new_tile(self, staged: Staged) -> Array:
-        """Return an array in shared memory, transposed so that threads read neighbours; two if double-buffered."""
-        array, tiles = staged.pointer.array, (2,) if self.is_double_buffered else ()
-        shape = (*tiles, self.shape.depth, self.shape.extent)
-        return new_shared(self.kernel, f"{array.name}_tile", array.element, shape)
-
-    def _buffer(self, first: Statement) -> list[Statement]:
-        """Return which of two tiles begins with the index `first`, nothing for one."""
-        if not self.is_double_buffered:
-            return []
-        builder = self.builder
-        number = builder.op("floordiv", first, builder.const(self.shape.depth))
-        buffer = builder.op("mod", number, builder.const(2))
-        buffer.hint = "buffer"
-        return [buffer]
-
-    def _other(self, buffer: Sequence[Statement]) -> list[Statement]:
-        """Return which tile is combined while another one is loaded."""
-        found = [self.builder.op("sub", self.builder.const(1), number) for number in buffer]
-        for number in found:
-            number.hint = "other"
-        return found
-
-    def _store(
-        self, staged: Staged, tile: Array, buffer: Sequence[Statement], load: Statement, value: Statement
-    ) -> None:
-        """Store an element of a tile."""
-        place = GlobalPtr(tile, [*buffer, *self._in_tile_of(staged, load)], type=tile.element)
-        self.builder.store(self.builder.add(place), value)
-
-    def _store_first(self, tiles: Sequence[Array], start: Statement, end: Statement) -> None:
-        """Let a block load the first tiles."""
-        with self._unrolled(self.shape.loads, "load") as load:
-            buffer = self._buffer(start)
-            for staged, tile in zip(self.plan.staged, tiles, strict=True):
-                self._store(staged, tile, buffer, load, self._loaded(staged, load, start, end))
-        self.builder.add(Barrier("block"))
-
-    def _first_place(self, staged: Staged) -> tuple[Statement, Statement]:
-        """Return which element of a tile a thread loads first: its index along the serial loop, and that of its row."""
-        builder, name = self.builder, staged.pointer.array.name
-        size = self.shape.depth if staged.is_transposed else self.shape.extent
-        last = builder.op("mod", self.thread, builder.const(size))
-        other = builder.op("floordiv", self.thread, builder.const(size))
-        along, place = (last, other) if staged.is_transposed else (other, last)
-        along.hint = f"{name}_{self.serial_name}"
-        place.hint = f"{name}_{self.names[staged.own - self.plan.row]}"
-        return along, place
-
-    def _distance(self, staged: Staged, load: Statement) -> Statement:
-        """Return how far an element of a tile is from the first one that the thread loads."""
-        size = self.shape.depth if staged.is_transposed else self.shape.extent
-        return self.builder.op("mul", load, self.builder.const(self.shape.threads // size))
-
-    def _in_tile_of(self, staged: Staged, load: Statement, first: Sequence[Statement] = ()) -> list[Statement]:
-        """Return which element of a tile a thread loads: its index along the serial loop, and among rows or columns.
-
-        first: what to add to them.
-        """
-        builder, indices = self.builder, list(self.places[staged])
-        if first:
-            indices = [builder.op("add", start, index) for start, index in zip(first, indices, strict=True)]
-        stepped = 1 if staged.is_transposed else 0
-        indices[stepped] = builder.op("add", indices[stepped], self._distance(staged, load))
-        return indices
-
-    def _load_next(self, first: Statement, end: Statement) -> list[Alloca]:
-        """Let each thread load its elements of the tiles from the index `first` on, 0 for those there are not."""
-        builder, plan, loads = self.builder, self.plan, self.shape.loads
-        loaded = []
-        for staged in plan.staged:
-            assert isinstance(staged.load.type, Scalar)
-            hint = f"{staged.pointer.array.name}_next"
-            loaded.append(builder.add(Alloca(type=Tensor((loads,), staged.load.type), hint=hint)))
-        body = builder.block
-        if self.is_double_buffered:
-            first = builder.op("min", first, builder.op("sub", end, builder.const(self.shape.depth)))
-            first.hint = f"{self.serial_name}_load"
-        elif plan.has_whole_tiles:
-            body = builder.add(If(builder.op("lt", first, end))).then
-        with builder.into(body), self._unrolled(loads, "load") as load:
-            for staged, numbers in zip(plan.staged, loaded, strict=True):
-                value = self._loaded(staged, load, first, end)
-                builder.store(builder.element_ptr(numbers, [load]), value)
-        return loaded
-
-    def _loaded(self, staged: Staged, load: Statement, first: Statement, end: Statement) -> Statement:
-        """Return an element of the tile that begins with the index `first`, 0 if there is none."""
-        builder, kind = self.builder, staged.load.type
-        assert isinstance(kind, Scalar)
-        along, place = self._in_tile_of(staged, load)
-        limit = self.limit[staged.own]
-        conditions = [] if limit is None else [builder.op("lt", place, limit)]
-        if not self.plan.has_whole_tiles:
-            conditions.append(builder.op("lt", along, builder.op("sub", end, first)))
-        condition = builder.all_of(conditions)
-        there = builder.block if condition is None else Block()
-        with builder.into(there):
-            along, own = self._in_tile_of(staged, load, (first, self.first[staged.own]))
-            value = builder.load(self._element(staged, own, along))
-        if condition is None:
-            return value
-        there.result, zero = value, Block()
-        with builder.into(zero):
-            zero.result = builder.const(0, kind)
-        return builder.add(IfExp(condition, there, zero, type=kind))
-
-    def _element(self, staged: Staged, own: Statement, along: Statement) -> Statement:
-        """Return the place of the element of a row or column, and of an iteration of the serial loop."""
-        builder, pointer, indices = self.builder, staged.pointer, list[Statement]()
-        for position, index in enumerate(pointer.indices):
-            if position not in (staged.place, staged.along):
-                indices.append(builder.again(index))
-                continue
-            shift = _shift(index)
-            by = own if position == staged.place else along
-            indices.append(builder.op("add", by, builder.const(shift)) if shift else by)
-        return builder.add(GlobalPtr(pointer.array, indices, type=pointer.type))
-
-    def _combine(self, tiles: Sequence[Array], buffer: Sequence[Statement], first: Statement, end: Statement) -> None:
-        """Add the serial loop over the tile that begins with the index `first`, for all elements of a thread.
-
-        buffer: which of two tiles it is, nothing for one.
-        """
-        name = self.serial_name
-        builder, plan, shape = self.builder, self.plan, self.shape
-        count: Statement = builder.const(shape.depth)
-        if not plan.has_whole_tiles and not plan.may_have_zeros:
-            count = builder.op("min", count, builder.op("sub", end, first))
-        loop = builder.add(RangeFor([builder.const(0)], [count], [builder.const(1)], [name]))
-        loop.unroll_count = shape.depth  # NVRTC then loads four numbers from shared memory at once
-        mapping: dict[Statement, Statement] = {}
-        own = dict(zip([staged.load for staged in plan.staged], tiles, strict=True))
-        with builder.into(loop.body):
-            position = builder.add(LoopIndex(loop, type=i32))
-            index = builder.op("add", first, position)
-            place = [*buffer, position]
-            self._copy_level(0, mapping, own, place, {})
-            with self._unrolled(shape.rows, "row") as row:
-                places = {plan.row: row}
-                indices = {plan.row: self._index_of(plan.row, row)}
-                self._copy_level(1, mapping, own, place, places)
-                with self._unrolled(shape.columns, "column") as column:
-                    places[plan.column] = column
-                    indices[plan.column] = self._index_of(plan.column, column)
-                    mapping |= self._variables_at(row, column)
-                    self._copy_level(2, mapping, own, place, places)
-        self._replace_indices(loop.body, indices, index)
-        if count_uses(loop.body).get(index):
-            index.name, loop.names = name, [f"{name}_in_tile"]
-
-    def _copy_level(
-        self,
-        level: int,
-        mapping: dict[Statement, Statement],
-        tiles: Mapping[GlobalLoad, Array],
-        position: Sequence[Statement],
-        places: Mapping[int, Statement],
-    ) -> None:
-        """Copy what is the same for all elements of a thread (0), of a row (1), or differs between columns (2)."""
-        builder, plan = self.builder, self.plan
-        pointers = {staged.pointer for staged in plan.staged}
-        for statement in [*plan.again, *plan.serial.body]:
-            if plan.level(statement) != level or statement in pointers or statement in mapping:
-                continue
-            if isinstance(statement, GlobalLoad) and statement in tiles:
-                axis = plan.row if level == 1 else plan.column
-                place = self._in_tile(axis, places[axis])
-                tile = tiles[statement]
-                value = builder.load(builder.add(GlobalPtr(tile, [*position, place], type=tile.element)))
-                value.hint = f"{statement.pointer.array.name}_value"  # type: ignore[attr-defined]
-                mapping[statement] = value
-            else:
-                builder.add(clone(statement, mapping))
-
-
-def _int_of(bound: Statement) -> int:
-    """Return a constant bound."""
-    assert isinstance(bound, Const)
-    return int(bound.value)
-
-
-def _shift(index: Statement) -> int:
-    """Return what an index adds to that of a loop."""
-    if not isinstance(index, Operation):
-        return 0
-    first, second = index.operands
-    return _shift(first) + (_int_of(second) if index.op == "add" else -_int_of(second))

@@ -5,38 +5,44 @@ In: a task. Out: a `Plan`, or None if the task stays as it is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
-from math import copysign
+from math import copysign, prod
 
 from ....ir.nodes import Block, Statement, blocks, operands, walk
 from ....ir.statements import (
     Alloca,
-    ArgLoad,
     Array,
-    ArrayShape,
     Cast,
     Const,
     GlobalLoad,
     GlobalPtr,
     LocalLoad,
     LocalStore,
-    LoopIndex,
     Operation,
     RangeFor,
     is_const,
     repeats,
 )
-from ....ir.tasks import Condition, Length, Task
+from ....ir.tasks import AtLeast, AtMost, Condition, Length, Task
 from ....ir.types import Scalar, i32
 from ....lazy_dataclasses import dataclass
 from ....options import Capabilities
 from ...analysis.aliasing import written_objects
 from ...analysis.loops.reducible import is_invariant
 from ...analysis.loops.synchronizable import may_synchronize
-from ...analysis.queries import count_along, given_end, is_given, is_index_of, long_enough, trip_count
+from ...analysis.queries import (
+    LARGEST_END,
+    computed_from,
+    count_along,
+    given_end,
+    given_length,
+    is_given,
+    is_index_of,
+    trip_count,
+)
+from .arranged_loops import VALUES
 
-ACROSS = 16
-"""Threads of a block with the same rows."""
 TOGETHER = 4
 """Neighbouring columns of a thread, which it reads by one access. Those of the next threads are behind them, so that
 the threads of a subgroup use all banks: 3.31 ms in place of 3.65 for 4096 x 4096 numbers, 8 x 8 a thread."""
@@ -55,22 +61,28 @@ class Shape:
     """What a block computes: rows and columns of a thread, and iterations of the serial loop that a tile is for.
 
     double_buffered: whether a block has two tiles of each array, if all tiles are whole.
+    across: threads of a block with the same rows.
     """
 
     rows: int
     columns: int
     depth: int
     double_buffered: bool = False
+    across: int = 16
 
     @property
     def extent(self) -> int:
         """Rows, and columns, of a block."""
-        return ACROSS * self.columns
+        return self.across * self.columns
 
     @property
     def threads(self) -> int:
         """Threads of a block."""
-        return self.extent // self.rows * ACROSS
+        return self.extent // self.rows * self.across
+
+    def part_of_tiles(self, lengths: Sequence[int]) -> float:
+        """Return which part of the elements of all tiles a loop has, whose axes are so long."""
+        return prod(length / max(1, -(-length // self.extent) * self.extent) for length in lengths)
 
     @property
     def loads(self) -> int:
@@ -78,7 +90,7 @@ class Shape:
         return self.extent * self.depth // self.threads
 
 
-SMALL, LARGE = Shape(4, 4, 16), Shape(8, 8, 16)
+SMALL, LARGE, THIN_SHAPE = Shape(4, 4, 16), Shape(8, 8, 16), Shape(4, 4, 16, across=8)
 FOR_LARGE_THREADS = Shape(8, 4, 16)
 """In place of SMALL: ndarrays of 1536 x 1536, 1000 x 1000 and 384 x 384 numbers take an H100 .219, .0687 and .0189 ms
 on CUDA, and with 4 x 4 a thread .267, .0756 and .0195; on Vulkan .269, .0929 and .0301, and with 4 x 4
@@ -93,29 +105,27 @@ numbers take an H200 3.26 ms by this shape, and 3.72 ms with the 16 elements of 
 loads."""
 MANY = 2048 * 2048
 """The fewest iterations that are worth blocks of 128 x 128."""
+WORTH, BUSY = 0.7, 264 * 1024
+"""The part of tiles of 64 x 64 below which those of 32 x 32 are tried, and the fewest iterations that are worth these:
+an H200 has 132 multiprocessors, and a block of 64 threads keeps none busy."""
 
 
 @dataclass(eq=False, slots=True)
 class Staged:
-    """A load of the serial loop that reads a tile in shared memory.
+    """A value of the serial loop that is read from a tile in shared memory.
 
     Attributes:
-        load: what is replaced.
-        pointer: what it loads.
+        value: what is replaced, and what a tile has: a load, or what is computed of it, and of others of its row alone.
+        load: the one that depends on the serial loop, and its place.
         own: the axis of the parallel loop on which it depends.
-        place, along: which of the indices is that of this axis, and of the serial loop.
+        is_transposed: whether neighbours in memory are along the serial loop.
     """
 
+    value: Statement
     load: GlobalLoad
     pointer: GlobalPtr
     own: int
-    place: int
-    along: int
-
-    @property
-    def is_transposed(self) -> bool:
-        """Whether neighbours in memory are along the serial loop."""
-        return self.along > self.place
+    is_transposed: bool
 
 
 @dataclass(eq=False, slots=True)
@@ -152,13 +162,13 @@ class Plan:
 
     def bytes_of(self, shape: Shape) -> int:
         """Return how much shared memory a block has."""
-        numbers = sum(staged.load.type.size_bytes for staged in self.staged if isinstance(staged.load.type, Scalar))
+        numbers = sum(staged.value.type.size_bytes for staged in self.staged if isinstance(staged.value.type, Scalar))
         return numbers * shape.depth * shape.extent * (2 if shape.double_buffered else 1)
 
     @property
     def is_wide(self) -> bool:
         """Whether a thread needs many registers for an element."""
-        values = [*self.variables, *(staged.load for staged in self.staged)]
+        values = [*self.variables, *(staged.value for staged in self.staged)]
         return len(values) > 3 or any(isinstance(v.type, Scalar) and v.type.bits > 32 for v in values)
 
     @property
@@ -196,12 +206,12 @@ class Plan:
     def may_have_zeros(self) -> bool:
         """Whether iterations more of the serial loop, in which all that is loaded is 0, would change nothing.
 
-        They add or subtract products of two of its loads. A sum that starts with 0 is never -0.0.
+        They add or subtract products of its loads, or of their differences. A sum that starts with 0 is never -0.0.
         """
-        loads = {staged.load for staged in self.staged}
-        if any(isinstance(s, GlobalLoad) and s not in loads for s in self.serial.body) or not self.starts_with_zeros:
+        values: set[Statement] = {staged.value for staged in self.staged}
+        if any(isinstance(s, GlobalLoad) and s not in values for s in self.combined) or not self.starts_with_zeros:
             return False
-        return all(_adds_product(s, loads) for s in self.serial.body if isinstance(s, LocalStore))
+        return all(_adds_product(s, values) for s in self.serial.body if isinstance(s, LocalStore))
 
     @property
     def is_of_any_size(self) -> bool:
@@ -211,8 +221,13 @@ class Plan:
 
     @property
     def serial_end(self) -> Length | None:
-        """What has the end of the serial loop if only the launch knows it."""
-        return given_end(self.serial)
+        """What has the end of the serial loop if only the launch knows it: the loop ends with `serial_factor` of it."""
+        return _given_end(self.serial)[0]
+
+    @property
+    def serial_factor(self) -> int:
+        """As how many times `serial_end` the serial loop ends."""
+        return _given_end(self.serial)[1]
 
     @property
     def first(self) -> int:
@@ -224,7 +239,19 @@ class Plan:
     @property
     def is_long(self) -> list[Condition]:
         """The conditions for a serial loop that is long enough, if only the launch knows its end."""
-        return long_enough(self.serial_end, self.first + SHORT)
+        end, factor, least = self.serial_end, self.serial_factor, self.first + SHORT
+        return [] if end is None else [AtLeast((end,), -(-least // factor)), AtMost((end,), LARGEST_END // factor)]
+
+    @property
+    def combined(self) -> list[Statement]:
+        """What the serial loop computes of numbers in tiles, and values that it uses for that."""
+        found: list[Statement] = []
+        used, values = set[Statement](), {staged.value for staged in self.staged}
+        for statement in reversed([*self.again, *self.serial.body]):
+            if statement in used or not isinstance(statement, (*VALUES, GlobalPtr, GlobalLoad)):
+                found.append(statement)
+                used.update([] if statement in values else operands(statement))
+        return found[::-1]
 
     def level(self, statement: Statement) -> int:
         """Return whether a value is the same for all elements of a thread (0), for those of a row (1), or not (2)."""
@@ -239,8 +266,6 @@ class Plan:
         return is_zero and all(isinstance(s, (*VALUES, Alloca, LocalStore)) for s in self.before)
 
 
-VALUES = (Const, Operation, Cast, LoopIndex, ArgLoad, ArrayShape)
-"""Statements that may be computed again anywhere."""
 MOST_VARIABLE_BYTES = 16
 """The most bytes of the local variables of an iteration, of which a thread has 16."""
 
@@ -262,17 +287,36 @@ def plan_of(task: Task, capabilities: Capabilities) -> Plan | None:
     if not _find_staged(plan) or not _find_variables(plan) or not _are_values_known(plan):
         return None
     written = set(written_objects(task.body))
-    arrays = {staged.pointer.array for staged in plan.staged}
+    loads = [s for staged in plan.staged for s in computed_from(staged.value) if isinstance(s, GlobalLoad)]
+    arrays = {load.pointer.array for load in loads if isinstance(load.pointer, GlobalPtr)}
     may_change = any(isinstance(array, Array) and array.may_alias for array in written_objects(Block(plan.before)))
     if arrays & written or (may_change and any(array.may_alias for array in arrays)):
         return None
-    plan.shape = _small_shape(capabilities)
-    if (trip_count(loop) or 0) >= MANY:
-        plan.shape = large_shape(plan, capabilities) or plan.shape
-    return plan if plan.bytes_of(plan.shape) <= capabilities.max_shared_bytes else None
+    shape = _shape_of(plan, capabilities)
+    if shape is None or plan.bytes_of(shape) > capabilities.max_shared_bytes:
+        return None
+    plan.shape = shape
+    return plan
 
 
-def _small_shape(capabilities: Capabilities) -> Shape:
+def _shape_of(plan: Plan, capabilities: Capabilities) -> Shape | None:
+    """Return what a block computes, None if there are too few iterations for tiles."""
+    count, small = trip_count(plan.loop), small_shape(capabilities)
+    if count is None:
+        return small
+    lengths = [count_along(plan.loop, axis) or 0 for axis in (plan.row, plan.column)]
+    part = small.part_of_tiles(lengths)
+    large = large_shape(plan, capabilities) if count >= MANY else None
+    if large is not None:
+        return large
+    if part >= WORTH:
+        return small
+    if count * THIN_SHAPE.part_of_tiles(lengths) >= BUSY:
+        return THIN_SHAPE
+    return small if max(1, count * part) >= FEWEST else None
+
+
+def small_shape(capabilities: Capabilities) -> Shape:
     """Return what a block computes if it is not sure that there are many iterations."""
     return FOR_LARGE_THREADS if capabilities.has_large_threads else SMALL
 
@@ -282,7 +326,9 @@ def large_shape(plan: Plan, capabilities: Capabilities) -> Shape | None:
     shape = LARGE
     if capabilities.has_large_threads:
         shape = LARGE_OF_ANY_SIZE if plan.is_of_any_size else LARGE_BUFFERED
-    return None if plan.is_wide or plan.bytes_of(shape) > capabilities.max_shared_bytes else shape
+    known = [length for axis in (plan.row, plan.column) if (length := count_along(plan.loop, axis)) is not None]
+    is_thin = shape.part_of_tiles(known) < WORTH * small_shape(capabilities).part_of_tiles(known)
+    return None if plan.is_wide or is_thin or plan.bytes_of(shape) > capabilities.max_shared_bytes else shape
 
 
 def _is_usual(task: Task, loop: RangeFor) -> bool:
@@ -319,21 +365,35 @@ def _is_plain_serial(serial: RangeFor) -> bool:
 
 
 def _find_staged(plan: Plan) -> bool:
-    """Record what is loaded through shared memory; return whether rows and columns are, and no other element."""
+    """Record what is read through shared memory; return whether rows and columns are, and no other element."""
     plan.axes = axes = _axes_used(plan)
-    for load in plan.serial.body:
-        if not isinstance(load, GlobalLoad):
-            continue
-        used = axes[load.pointer]
-        if UNKNOWN in used:  # elements of a block that are no iterations have no such place
-            return False
-        if not used & {plan.row, plan.column}:
-            continue
-        staged = _staged(load, plan, axes)
-        if staged is None:
-            return False
-        plan.staged.append(staged)
+    inner = {s for s in plan.serial.body if _is_of_side(s, plan)}
+    with_loads: set[Statement] = set()
+    for statement in [*plan.before, *plan.serial.body]:
+        if isinstance(statement, GlobalLoad) or any(operand in with_loads for operand in operands(statement)):
+            with_loads.add(statement)
+    used_outside = {o for s in plan.serial.body if s not in inner for o in operands(s)}
+    for value in plan.serial.body:
+        if value in inner and value in used_outside and value in with_loads:
+            staged = _staged(value, plan, axes)
+            if staged is None:
+                return False
+            plan.staged.append(staged)
+    for load in plan.combined:
+        if isinstance(load, GlobalLoad) and load not in {staged.value for staged in plan.staged}:
+            if axes[load.pointer] & {plan.row, plan.column, UNKNOWN}:  # of a block that are no iterations, or no tile
+                return False
     return {staged.own for staged in plan.staged} == {plan.row, plan.column} and len(plan.staged) <= MOST_STAGED
+
+
+def _is_of_side(statement: Statement, plan: Plan) -> bool:
+    """Return whether a value depends on the index of the serial loop, and on either that of rows or of columns."""
+    used = plan.axes[statement]
+    if UNKNOWN in used or SERIAL not in used or len(used & {plan.row, plan.column}) != 1:
+        return False
+    kind = statement.type
+    is_number = isinstance(kind, Scalar) and kind.kind != "bool"
+    return isinstance(statement, GlobalPtr) or (isinstance(statement, (Operation, Cast, GlobalLoad)) and is_number)
 
 
 SERIAL, UNKNOWN = -1, -2
@@ -355,34 +415,36 @@ def _axes_used(plan: Plan) -> dict[Statement, set[int]]:
     return found
 
 
-def _staged(load: GlobalLoad, plan: Plan, axes: dict[Statement, set[int]]) -> Staged | None:
-    """Return how a load of the serial loop goes through shared memory, None if it cannot."""
+def _staged(value: Statement, plan: Plan, axes: dict[Statement, set[int]]) -> Staged | None:
+    """Return how a value of the serial loop goes through shared memory, None if it cannot."""
+    loads = [s for s in computed_from(value) if isinstance(s, GlobalLoad)]
+    if isinstance(value, GlobalPtr) or not all(map(_is_plain_load, loads)):
+        return None
+    (axis,) = axes[value] & {plan.row, plan.column}
+    for load in [s for s in plan.serial.body if s in loads]:
+        assert isinstance(load, GlobalLoad) and isinstance(load.pointer, GlobalPtr)
+        by_last = [axes[index] & {axis, SERIAL} for index in reversed(load.pointer.indices)]
+        if set().union(*by_last) == {axis, SERIAL}:
+            last = next(used for used in by_last if used)
+            return Staged(value, load, load.pointer, axis, is_transposed=axis not in last)
+    return None
+
+
+def _is_plain_load(load: GlobalLoad) -> bool:
+    """Return whether a load may be done by another thread: of an element of an array in memory."""
     pointer = load.pointer
-    if not isinstance(pointer, GlobalPtr) or pointer not in plan.serial.body.statements:
-        return None
-    array, kind = pointer.array, load.type
-    is_plain = not (array.is_shared or array.node or array.clamped or array.place or array.strided or pointer.cell)
-    if not is_plain or not isinstance(kind, Scalar) or kind.bits not in (32, 64):
-        return None
-    own = axes[pointer] & {plan.row, plan.column}
-    places = {axis: [k for k, index in enumerate(pointer.indices) if axis in axes[index]] for axis in (*own, SERIAL)}
-    if len(own) != 1 or UNKNOWN in axes[pointer] or any(len(found) != 1 for found in places.values()):
-        return None
-    (axis,) = own
-    (mine,), (along,) = places[axis], places[SERIAL]
-    others = [index for k, index in enumerate(pointer.indices) if k not in (mine, along)]
-    if (
-        mine == along
-        or not all(map(_is_value, others))
-        or not all(_is_shift(pointer.indices[k], plan) for k in (mine, along))
-    ):
-        return None
-    return Staged(load, pointer, axis, mine, along)
+    if not isinstance(pointer, GlobalPtr) or pointer.cell or pointer.is_flat or not isinstance(load.type, Scalar):
+        return False
+    array = pointer.array
+    return not (array.is_shared or array.node or array.clamped or array.place or array.strided)
 
 
-def _is_value(index: Statement) -> bool:
-    """Return whether an index may be computed again anywhere."""
-    return isinstance(index, VALUES) and all(map(_is_value, operands(index)))
+def _given_end(serial: RangeFor) -> tuple[Length | None, int]:
+    """Return what has the end of a serial loop, or a part of it, and as how many such parts it ends."""
+    match serial.ends[0]:
+        case Operation(op="mul", operands=[part, Const(value=factor)]):
+            return given_length(part), int(factor)
+    return given_end(serial), 1
 
 
 def _is_zero(value: Statement) -> bool:
@@ -390,25 +452,26 @@ def _is_zero(value: Statement) -> bool:
     return is_const(value, 0) and copysign(1, value.value) > 0  # type: ignore[attr-defined]
 
 
-def _adds_product(store: LocalStore, loads: set[GlobalLoad]) -> bool:
-    """Return whether a store adds a product of two loads to a variable, or subtracts it."""
+def _adds_product(store: LocalStore, loads: set[Statement]) -> bool:
+    """Return whether a store adds to a variable what is 0 if all that is loaded is, as a product, or subtracts it."""
     value = store.value
     if not isinstance(value, Operation) or value.op not in ("add", "sub"):
         return False
-    old, product = value.operands
-    if value.op == "add" and isinstance(product, LocalLoad):
-        old, product = product, old
-    is_sum = isinstance(old, LocalLoad) and old.pointer is store.pointer
-    is_product = isinstance(product, Operation) and product.op == "mul"
-    return is_sum and is_product and all(operand in loads for operand in operands(product))
+    old, term = value.operands
+    if value.op == "add" and isinstance(term, LocalLoad):
+        old, term = term, old
+    return isinstance(old, LocalLoad) and old.pointer is store.pointer and _is_zero_with(term, loads)
 
 
-def _is_shift(index: Statement, plan: Plan) -> bool:
-    """Return whether an index is that of a loop, or a sum of it with a number."""
-    if isinstance(index, Operation) and index.op in ("add", "sub"):
-        first, second = index.operands
-        return isinstance(second, Const) and _is_shift(first, plan)
-    return is_index_of(index, plan.loop) or is_index_of(index, plan.serial)
+def _is_zero_with(value: Statement, loads: set[Statement]) -> bool:
+    """Return whether a value is 0 if all of some loads are: a product, a difference, the square of one."""
+    if value in loads:
+        return True
+    if isinstance(value, Cast):
+        return not value.bits and _is_zero_with(value.value, loads)
+    if not isinstance(value, Operation) or value.op not in ("add", "sub", "mul", "abs"):
+        return False
+    return all(_is_zero_with(operand, loads) for operand in value.operands)
 
 
 def _find_variables(plan: Plan) -> bool:
@@ -418,7 +481,7 @@ def _find_variables(plan: Plan) -> bool:
     used = {operand for statement in later for operand in operands(statement)}
     plan.variables = [variable for variable in around if variable in used]
     kinds = [variable.type for variable in plan.variables]
-    if not all(isinstance(kind, Scalar) and kind.bits in (32, 64) and kind.kind != "bool" for kind in kinds):
+    if not all(isinstance(kind, Scalar) and kind.kind != "bool" for kind in kinds):
         return False
     return sum(kind.size_bytes for kind in kinds if isinstance(kind, Scalar)) <= MOST_VARIABLE_BYTES
 
@@ -432,5 +495,6 @@ def _are_values_known(plan: Plan) -> bool:
             plan.again.append(statement)
             unknown.discard(statement)
     unknown.difference_update(plan.variables)
-    later = [*walk(plan.serial.body), *walk(Block(plan.after))]
+    values = {staged.value for staged in plan.staged}
+    later = [*(s for s in plan.combined if s not in values), *walk(Block(plan.after))]
     return not any(operand in unknown for statement in later for operand in operands(statement))

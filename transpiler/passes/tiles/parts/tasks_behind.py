@@ -1,0 +1,118 @@
+"""What an iteration does behind its columns, as a task of its own.
+
+    for n in x {                            for n in x {
+        for k in m { ... at = k }               for k in m { ... at = k }
+        for d in D { r += ... }     ->          at_of[n] = at
+        loss[None] += r                     }
+    }                                       for n in x { at = at_of[n], for d in D { r += ... }, loss[None] += r }
+
+The threads of a block wait for each other in the columns, which those of a task with reductions do not, and a row has
+one thread behind them. In: a task. Out: two of them, and the memory for what the second one has of the first.
+"""
+
+from __future__ import annotations
+
+from ....ir.builder import Builder
+from ....ir.functions import Reference
+from ....ir.nodes import Block, Statement, operands, walk
+from ....ir.statements import (
+    Alloca,
+    GlobalTemporary,
+    LoopIndex,
+    MatrixPtr,
+    RangeFor,
+    Temporary,
+    is_const,
+    repeats,
+)
+from ....ir.tasks import Task
+from ....ir.types import Scalar, Tensor, i32
+from ...analysis.queries import count_along, product_of
+from ...tasks.parts.copies import copy_of
+from .arranged_loops import VALUES
+
+MOST_ROWS = 1 << 22
+"""Rows of which the memory between the tasks has values."""
+
+
+def with_task_behind(task: Task) -> tuple[Task, Task, list[Temporary]] | None:
+    """Return a task up to the first serial loop, one for what is behind it, and what they share; None if it is one."""
+    columns = next((s for s in task.body.statements if repeats(s)), None)
+    counts = _counts(task)
+    if columns is None or counts is None or not isinstance(columns, RangeFor):
+        return None
+    position = task.body.statements.index(columns) + 1
+    behind = task.body.statements[position:]
+    if not task.reductions and not any(map(repeats, walk(Block(behind)))):
+        return None
+    crossing = _crossing(task.body.statements[:position], behind)
+    if crossing is None:
+        return None
+    first, second = copy_of(task), copy_of(task)
+    first.reductions, first.join, first.epilogue, first.blocks_done = [], Block(), Block(), None
+    first.ends_alone = False
+    memory = [Temporary(f"{_name(task, number)}_of_rows", _array(task, number, counts)) for number in crossing]
+    own = first.body.statements[:position]
+    first.body.statements[:] = [s for s in own if not isinstance(s, Reference)]
+    builder = Builder(first.body, columns.location)
+    for number, temporary in zip(crossing, memory, strict=True):
+        value = builder.load(own[number])
+        builder.store(_place(builder, first, temporary, counts), value)
+    start = Builder(Block(), columns.location)
+    before = second.body.statements[:position]
+    start.block.statements += [s for n, s in enumerate(before) if isinstance(s, (*VALUES, Reference)) or n in crossing]
+    for number, temporary in zip(crossing, memory, strict=True):
+        start.store(before[number], start.load(_place(start, second, temporary, counts)))
+    second.body.statements[:position] = start.block.statements
+    return first, second, memory
+
+
+def _counts(task: Task) -> list[int] | None:
+    """Return the lengths of the axes of a loop from 0 on, None if they are not known, or there are too many rows."""
+    loop = task.loop
+    if loop is None or loop.cells is not None or task.private or task.block_sums:
+        return None
+    if not all(is_const(start, 0) for start in loop.starts) or not all(is_const(step, 1) for step in loop.steps):
+        return None
+    counts = [count_along(loop, axis) for axis in range(len(loop.starts))]
+    total = product_of(counts)
+    return None if total is None or total > MOST_ROWS else [count or 0 for count in counts]
+
+
+def _crossing(before: list[Statement], behind: list[Statement]) -> list[int] | None:
+    """Return the positions of the variables that both parts use, None if one uses more of the other."""
+    inside = [s for statement in before for s in walk(Block([statement]))]
+    if any(isinstance(operand, Reference) for s in inside for operand in operands(s)):
+        return None
+    inside = [s for s in inside if not isinstance(s, Reference)]
+    used = {operand for s in walk(Block(behind)) for operand in operands(s)}
+    known: set[Statement] = set()
+    for statement in before:
+        if isinstance(statement, VALUES) and known.issuperset(operands(statement)):
+            known.add(statement)
+    shared = [s for s in inside if s in used and s not in known]
+    if not all(isinstance(s, Alloca) and isinstance(s.type, Scalar) and s in before for s in shared):
+        return None
+    return sorted({before.index(s) for s in shared})
+
+
+def _name(task: Task, number: int) -> str:
+    return task.body.statements[number].name or "value"
+
+
+def _array(task: Task, number: int, counts: list[int]) -> Tensor:
+    kind, total = task.body.statements[number].type, product_of(counts)
+    assert isinstance(kind, Scalar) and total is not None
+    return Tensor((total,), kind)
+
+
+def _place(builder: Builder, task: Task, memory: Temporary, counts: list[int]) -> Statement:
+    """Return where an iteration has its value."""
+    assert task.loop is not None and isinstance(memory.type, Tensor)
+    index: Statement | None = None
+    for axis, count in enumerate(counts):
+        own = builder.add(LoopIndex(task.loop, axis, type=i32))
+        index = own if index is None else builder.op("add", builder.op("mul", index, builder.const(count)), own)
+    assert index is not None
+    origin = builder.add(GlobalTemporary(memory, type=memory.type))
+    return builder.add(MatrixPtr(origin, [index], type=memory.type.element))
