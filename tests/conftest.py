@@ -166,6 +166,12 @@ def edits_run_in_this_process(request: pytest.FixtureRequest, monkeypatch: pytes
 
 
 @pytest.fixture(autouse=True, scope="module")
+def gcc_takes_no_longer_than_a_test_needs(request: pytest.FixtureRequest) -> None:
+    """Compile kernels with less optimization in files of tests that are not about it."""
+    hasty.lower_effort_of_gcc(request.path)
+
+
+@pytest.fixture(autouse=True, scope="module")
 def nothing_is_left_by_other_files() -> Iterator[None]:
     """End the session with the file of tests that began it, so that the order of files means nothing."""
     yield

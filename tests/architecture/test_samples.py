@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from samples import mark_exhaustive
 
-MOST_CASES = 14_500
+MOST_CASES = 12_400
 """Cases of `make test`: it has 8 minutes on 2 cores, set-up included, and 15 to 20 cases take a second of processor time.
 
 Who adds a test with many cases marks those that repeat a fact `exhaustive`, or the test `sampled(n)`.

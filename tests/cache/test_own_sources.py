@@ -142,7 +142,7 @@ def test_a_folder_beside_the_package_that_cannot_be_used(
 
 
 def test_processes_that_keep_the_digest_at_once(say: Callable[..., list[str]], folder: Path) -> None:
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda number: say(place=f"at once {number}", writes=True), range(4)))
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda number: say(place=f"at once {number}", writes=True), range(2)))
     assert len({tuple(words[:3]) for words in found}) == 1 and len(list(folder.glob("*.sources"))) == 1
     assert not list(folder.glob(".tmp-*"))

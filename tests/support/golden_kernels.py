@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -43,8 +44,17 @@ def load(name: str) -> ModuleType:
     return module
 
 
+@cache
 def compiled(name: str, target: str, with_derivative: bool = True) -> BackendModule:
-    """Return a kernel's module for one target. with_derivative: of its gradient, if the file names one."""
+    """Return a kernel's module for one target, compiled once for all tests of a process.
+
+    with_derivative: of its gradient, if the file names one.
+    """
+    return compiled_anew(name, target, with_derivative)
+
+
+def compiled_anew(name: str, target: str, with_derivative: bool = True) -> BackendModule:
+    """Return what `compiled` does, for tests that look at a compilation itself."""
     module = load(name)
     arguments = tuple(_argument(a) for a in module.arguments)
     options = CompileOptions(**getattr(module, "options", {}))

@@ -1,4 +1,5 @@
-"""What a test run leaves out since no test looks at it: optimized machine code of lavapipe, reports of nothing.
+"""What a test run leaves out since no test looks at it: optimized machine code of lavapipe and, in some folders, of gcc;
+a driver's device for each session; reports of nothing.
 
 Under `make test-all` (SHADESMITH_PLAIN_TOOLS=1) the driver optimizes, as it does for users.
 """
@@ -7,12 +8,30 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+import resident
+import resident_gcc
 from _pytest.pathlib import import_path
 from _pytest.runner import runtestprotocol
 
+from shadesmith.runtime.devices.host.compiler import HostCompiler
+from shadesmith.runtime.devices.vulkan import device, instance
 from shadesmith.runtime.workbench.measure.harness import BenchmarkHarness
+
+TESTS = Path(__file__).parents[1]
+LOW_EFFORT = frozenset({
+    *(f"semantics/{name}" for name in (
+        "data", "debugging", "derivatives", "docs", "graphs", "interop", "language", "layouts", "memory", "meshes", "programs",
+        "quantised", "simt", "sparse", "textures",
+    )),
+    *(f"workbench/{name}" for name in ("check", "edits", "inspect", "measure")),
+})  # fmt: skip
+"""Folders of tests that are not about what gcc makes of a source."""
+NEEDS_EFFORT = ("test_found_by_fuzzing.py", "test_compiler_parameters.py")
+FLAGS_OF_USERS = HostCompiler._flags
 
 
 def configure(config: pytest.Config) -> None:
@@ -23,12 +42,62 @@ def configure(config: pytest.Config) -> None:
     A worker of pytest-xdist sends one report of a test, not three: 1 ms less for each test. No processor is launched upon
     for .1 s before times are taken, as a GPU is until its clock rate is up.
     """
-    if os.environ.get("SHADESMITH_PLAIN_TOOLS", "0") in ("", "0"):
+    if not resident.are_plain():
         os.environ.setdefault("GALLIVM_PERF", "nopt")
+        config.add_cleanup(keep_devices())
     if hasattr(config, "workerinput") and not config.getoption("xmlpath", None):  # which needs all three
         config.pluginmanager.register(FewReports(), "few-reports")
     if "cuda" not in config.getoption("--targets"):
         BenchmarkHarness.warm_up.__defaults__ = (0.0,)
+
+
+def lower_effort_of_gcc(path: Path) -> None:
+    """Let kernels of the tests of some folders be compiled with -O1, those of others as for users.
+
+    -O3 takes twice as long. What it makes of our sources is seen where those of passes and of numbers run; loops with
+    `#pragma omp simd` are vectorized by -O1, too.
+    """
+    folder = path.parent.relative_to(TESTS).as_posix()
+    is_low = folder in LOW_EFFORT and path.name not in NEEDS_EFFORT and not resident.are_plain()
+    HostCompiler._flags = _low_flags if is_low else FLAGS_OF_USERS  # type: ignore[method-assign]
+
+
+def _low_flags(compiler: HostCompiler, fast_math: bool, openmp: bool, march: str) -> tuple[str, ...]:
+    return resident_gcc.with_low_effort(FLAGS_OF_USERS(compiler, fast_math, openmp, march))
+
+
+def keep_devices() -> Callable[[], None]:
+    """Let sessions on Vulkan take the logical device that the last one gave back, idle: to make one takes 5 to 9 ms.
+
+    Returns what destroys it at the end. All that a session makes of it is destroyed as always. So are devices of an
+    instance of their own, as the validation layer has, and those of functions that replace Vulkan's.
+    """
+    make, destroy = device.logical_device, device.destroy
+    kept: list[tuple[int, object, tuple[object, object]]] = []
+
+    def take(api: instance.Api, adapter: instance.Adapter) -> tuple[object, object]:
+        while kept:
+            process, physical, made = kept.pop()
+            if process == os.getpid() and physical == adapter.handle and api is instance.load_api():
+                return made
+        return make(api, adapter)
+
+    def give_back(api: instance.Api, adapter: instance.Adapter, made: tuple[object, object]) -> None:
+        resident = instance.resident_instance(api) if api is instance.load_api() else None
+        is_resident = resident is not None and any(each.handle == adapter.handle for each in resident.adapters())
+        if kept or not is_resident or api.lib.vkDeviceWaitIdle(made[0]) != 0:
+            destroy(api, adapter, made)
+        else:
+            kept.append((os.getpid(), adapter.handle, made))
+
+    def end() -> None:
+        for process, _, made in kept:
+            if process == os.getpid():
+                destroy(instance.load_api(), None, made)
+        kept.clear()
+
+    device.logical_device, device.destroy = take, give_back
+    return end
 
 
 def import_a_share(config: pytest.Config) -> None:
@@ -53,8 +122,7 @@ class FewReports:
 
     @pytest.hookimpl
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-        """Run a test as pytest does, and pass on what is told of it."""
-        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        """Run a test as pytest does, and pass on what is told of it: not that it begins, which nobody shows."""
         for report in runtestprotocol(item, log=False, nextitem=nextitem):
             if report.when == "call" or not report.passed:
                 item.ihook.pytest_runtest_logreport(report=report)

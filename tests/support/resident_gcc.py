@@ -12,6 +12,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import resident
@@ -25,6 +26,11 @@ OUTPUT, OBJECT = "{output}", "{object}"
 
 SETS = ((True, True, ()), (False, True, ()), (True, True, compiler.SUMS_OF_GCC))
 """fast_math, OpenMP and further flags of nearly all kernels of the tests."""
+
+
+def with_low_effort(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return arguments of a command with less optimization: see `hasty.lower_effort_of_gcc`."""
+    return tuple("-O1" if argument == "-O3" else argument for argument in arguments)
 
 
 def start(cache: Path, run: Path) -> resident.Stop | None:
@@ -57,8 +63,8 @@ def _start_all(tool: str, folder: Path, run: Path) -> tuple[list[str], resident.
     stopped, stop_fd = os.pipe()
     variables = {"RESIDENT_SOURCE": str(source), "RESIDENT_STOP": str(stopped)}
     all_started = []
-    for number, (fast_math, openmp, more) in enumerate(SETS):
-        arguments = compiler_arguments(fast_math, openmp, more)
+    usual = [compiler_arguments(*options) for options in SETS]
+    for number, arguments in enumerate((*usual, *(list(with_low_effort(one)) for one in usual[:2]))):
         proper, assembler, linker = _commands(tool, arguments)
         socket = run / f"gcc{number}"
         with warm_up.open("rb") as text:

@@ -40,7 +40,7 @@ from .instance import (
 )
 from .labels import Labels
 from .memory import Memory, VulkanAllocation, local_bytes
-from .opening import forget, is_being_opened, logical_device
+from .opening import destroy, forget, is_being_opened, logical_device
 from .program import Builder, VulkanProgram
 from .queue import CLOSED, Queue
 from .recording import VulkanRecording
@@ -138,8 +138,9 @@ class VulkanDevice:
     def _make(self) -> _Parts:
         """Make the parts, and register how to destroy each, in reverse order."""
         api, adapter, closing = self._api, self.adapter, self._closing
-        handle, raw_queue = logical_device(api, adapter)
-        closing.callback(lambda: api.lib.vkDestroyDevice(handle, api.ffi.NULL))
+        made = logical_device(api, adapter)
+        closing.callback(destroy, api, adapter, made)
+        handle, raw_queue = made
         queue = Queue(api, adapter, handle, raw_queue)
         closing.callback(queue.close)
         queue.repeats = self._task_graphs and not self._instance.names  # which are for each command

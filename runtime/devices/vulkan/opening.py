@@ -130,7 +130,7 @@ def logical_device(api: Api, adapter: Adapter) -> tuple[Any, Any]:
     if made is not None:
         if made[0] is api and made[1].handle == adapter.handle:
             return made[2]
-        _destroy(*made)
+        destroy(*made)
     return _instance().create_device(api, adapter)
 
 
@@ -139,10 +139,11 @@ def forget() -> None:
     opening = _openings.get(os.getpid())
     made = None if opening is None else opening.take()
     if made is not None:
-        _destroy(*made)
+        destroy(*made)
 
 
-def _destroy(api: Api, _: Adapter, made: tuple[Any, Any]) -> None:
+def destroy(api: Api, _: Adapter, made: tuple[Any, Any]) -> None:
+    """Destroy what `logical_device` has returned for an adapter."""
     api.lib.vkDestroyDevice(made[0], api.ffi.NULL)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from shadesmith.transpiler.ir import functions, sparse, statements, textures, threads
 from shadesmith.transpiler.ir.nodes import Statement
 from shadesmith.transpiler.ir.ops import OPS
@@ -21,9 +19,8 @@ REFUSED = {"Barrier", "Collective", "Exchange", "ThreadIndex", "ThreadFor", "Cal
 """Refused by `check_kernel`, or made by later passes."""
 
 
-@pytest.mark.parametrize("name", OPS)
-def test_an_operation_has_an_adjoint_or_the_derivative_0(name: str) -> None:
-    assert (name in ADJOINTS) != (name in ZERO)
+def test_an_operation_has_an_adjoint_or_the_derivative_0() -> None:
+    assert [name for name in OPS if (name in ADJOINTS) == (name in ZERO)] == []
 
 
 def test_an_operation_of_whole_vectors_has_a_tangent_of_its_own() -> None:

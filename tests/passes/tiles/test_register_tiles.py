@@ -150,15 +150,12 @@ def test_transposed_factors(target: str, for_few: None, layout: str) -> None:
     assert np.array_equal(c.to_numpy(), x @ y)
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("sizes", ["any", "for_few", "for_many"])
-@pytest.mark.parametrize(("n", "m", "w"), [(64, 64, 64), (70, 31, 1), (1, 5, 200), (0, 4, 4), (4, 0, 4), (129, 16, 66)])
-def test_ndarrays(target: str, n: int, m: int, w: int, sizes: str, request: pytest.FixtureRequest) -> None:
-    """In the task of each size: as they are, these are few iterations."""
+def test_ndarrays(target: str, sizes: str, request: pytest.FixtureRequest) -> None:
+    """In the task of each size: as they are, these are few iterations. All run one kernel, which takes long to compile."""
     if sizes != "any":
         request.getfixturevalue(sizes)
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
-    x, y = numbers((n, m), (m, w))
 
     @ti.kernel
     def multiply(a: Grid, b: Grid, c: Grid):
@@ -169,9 +166,11 @@ def test_ndarrays(target: str, n: int, m: int, w: int, sizes: str, request: pyte
             c[i, j] = s
 
     assert NOTE in multiply.source(arch=ti.cuda)
-    c = np.full((n, w), -1, np.float32)
-    multiply(x, y, c)
-    assert np.array_equal(c, x @ y + 1)
+    for n, m, w in [(64, 64, 64), (70, 31, 1), (1, 5, 200), (0, 4, 4), (4, 0, 4), (129, 16, 66)]:
+        x, y = numbers((n, m), (m, w))
+        c = np.full((n, w), -1, np.float32)
+        multiply(x, y, c)
+        assert np.array_equal(c, x @ y + 1), (n, m, w)
 
 
 def test_the_same_ndarray_twice(target: str) -> None:

@@ -90,12 +90,15 @@ def emit_context(
         if layout.cells is not None:
             layout.cells.wraps = True
     constants = macros(len(kernel.tasks))
-    taken = target.language.reserved | target.referenced | GENERATED_NAMES | constants | user_names(layout, ())
+    own = user_names(layout, ())
+    taken = target.language.reserved.union(target.referenced, GENERATED_NAMES, constants, own)
     tasks = functions_of_tasks(name, len(kernel.tasks))
-    of_functions = signatures(kernel, target, taken | target.language.functions | tasks)
-    own = user_names(layout, of_functions.values())
+    of_functions: dict[Function, Signature] = {}
+    if kernel.functions:
+        of_functions = signatures(kernel, target, taken.union(target.language.functions, tasks))
+        own = user_names(layout, of_functions.values())
     context = EmitContext(
-        kernel, target, layout, options, capabilities, name, by_pointer, of_functions, own, taken | own | tasks
+        kernel, target, layout, options, capabilities, name, by_pointer, of_functions, own, taken.union(own, tasks)
     )
     if target.language.has_tensor_assignment and not target.language.has_vectors:
         context.plain = plain_assignments(kernel)

@@ -82,7 +82,7 @@ class NamedConstants:
 def named_constants(kernel: Kernel, arrays: Iterable[Array], taken: frozenset[str]) -> NamedConstants:
     """Return the names of all numbers that sources of a kernel may use. taken: names that none may have."""
     fields = [array for array in arrays if array.shape is not None and not array.is_shared and not array.role]
-    free = Names(taken | {legal(array.name) for array in arrays})
+    free = Names(taken.union([legal(array.name) for array in arrays]))
     found = NamedConstants()
     ordered = sorted(fields, key=lambda array: array.binding)
     shapes: dict[tuple[int, ...], list[Array]] = {}

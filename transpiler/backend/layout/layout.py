@@ -134,12 +134,13 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     structs_of_trees = frozenset(name for tree in trees.values() for name in tree.names)
     if cells is not None:
         cells.expressions = {need: expressions[need] for need, _, _ in cells.members()}
-    constants = named_constants(kernel, (*usage.arrays, *usage.shared), taken | structs_of_trees)
+    taken_by_types = taken | structs_of_trees if structs_of_trees else taken
+    constants = named_constants(kernel, (*usage.arrays, *usage.shared), taken_by_types)
     memory_types = _stored(kernel, usage)
     aligned = aligned_tensors(target, usage, memory_types)
     memory = MemoryExpressions(target, expressions, trees, cells, constants, members.wide)
     _complete(memory, kernel, usage, members, {*structs.aligned, *aligned})
-    names = taken | structs_of_trees | constants.numbers.keys()
+    names = taken_by_types.union(constants.numbers)
     macros = accessors(usage.arrays, usage.shared, memory, names, {a for t in kernel.tasks for a in t.block_sums})
     temporaries, results = temporary_buffer(kernel, target, structs), result_buffer(kernel.returns, target, structs)
     stored = _memory_parts(memory_types)
@@ -258,11 +259,13 @@ def _read_among_stores(body: Block) -> list[Array]:
 
 def _trees(kernel: Kernel, target: Target, usage: Usage, structs: Structs) -> dict[Node, TreeSource]:
     """Return how the trees are declared that hold arrays which the kernel uses, by part."""
-    types = Names(taken_names(kernel, target, structs) | target.language.reserved_types)
-    members = no_members(kernel, target, structs) | parameters_of(kernel)
     parts = dict.fromkeys(
         memory_of(a.place) for a in sorted(usage.arrays, key=lambda a: a.binding) if a.place is not None
     )
+    if not parts:
+        return {}
+    types = Names(taken_names(kernel, target, structs) | target.language.reserved_types)
+    members = no_members(kernel, target, structs) | parameters_of(kernel)
     return {part: write_tree(kernel.trees[top_of(part)], part, target, structs, types, members) for part in parts}
 
 

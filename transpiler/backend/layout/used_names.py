@@ -6,9 +6,12 @@ source). Out: names.
 
 from __future__ import annotations
 
+from functools import cache
+
 from ...ir.snodes import axes_of, pool_above
 from ...ir.tasks import Kernel
 from ..languages.common.helpers import constants
+from ..languages.common.language import Language
 from ..languages.common.naming import entry_stem
 from ..languages.common.reserved import GENERATED_NAMES, functions, macros
 from ..languages.common.target import Target
@@ -17,17 +20,28 @@ from .structs import Structs
 from .tree_structs import CELL
 
 
+@cache
+def _no_members_of(language: Language) -> frozenset[str]:
+    return language.reserved.union(language.reserved_members, constants(language))
+
+
+@cache
+def _taken_names_of(language: Language) -> frozenset[str]:
+    return _no_members_of(language).union(language.functions, GENERATED_NAMES)
+
+
 def no_members(kernel: Kernel, target: Target, structs: Structs | None = None) -> frozenset[str]:
     """Return the names that no member may have: macros replace members too, and in C++ a member shadows a type."""
-    blocks = macros(len(kernel.tasks)) | constants(target.language)
     types = structs.names.values() if structs is not None else ()
-    return (target.language.reserved | target.language.reserved_members | blocks).union(types)
+    return _no_members_of(target.language).union(macros(len(kernel.tasks)), types)
 
 
 def taken_names(kernel: Kernel, target: Target, structs: Structs | None = None) -> frozenset[str]:
     """Return the names that nothing with file scope may have."""
-    generated = GENERATED_NAMES | target.referenced | functions(entry_stem(kernel), len(kernel.tasks))
-    return no_members(kernel, target, structs) | target.language.functions | generated
+    types = structs.names.values() if structs is not None else ()
+    tasks = len(kernel.tasks)
+    generated = target.referenced, functions(entry_stem(kernel), tasks), macros(tasks), types
+    return _taken_names_of(target.language).union(*generated)  # a thousand names, which each union copies
 
 
 def parameters_of(kernel: Kernel) -> frozenset[str]:

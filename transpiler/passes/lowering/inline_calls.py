@@ -32,7 +32,7 @@ def inline_calls(kernel: Kernel, context: PassContext) -> bool:
     for root in kernel.roots():
         for call in calls(root):
             sites.setdefault(call.function, []).append(call)
-    works = {call for loop in kernel.body if (call := _work(loop)) is not None}
+    works = set(map(_work, kernel.body))
     chosen: set[Statement] = set()
     only: set[Function] = set()
     for function in called(kernel.body):  # callees first, so that what is moved has no call left to replace
