@@ -345,6 +345,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         activate_cells,  # after `struct_for`, whose loops know which cells are active
         deactivate_cells,  # after `activate_cells`: its stores activate nothing; before `offload`: its loops are tasks
         ordered_loops,  # before `offload`, for which the variables of iterations are none of the kernel
+        local_atomics,  # after `ordered_loops`, whose serial loops share a variable with no other iteration
         narrow_loops,  # before `offload`, which gives each task what its bounds are computed from
         offload,
         merge_serial,  # after `offload`, which makes the tasks

@@ -37,29 +37,6 @@ def test_a_count(target: str, passes: str) -> None:
     )
 
 
-def test_sums_that_stay_atomic() -> None:
-    """No language has atomic operations on variables, also where `demote_atomics` leaves the others."""
-    ti.init(arch=ti.cpu, log_level=ti.ERROR, passes="-demote_atomics")
-    x = ti.field(ti.i32, 40)
-
-    @ti.kernel
-    def total(n: ti.i32) -> ti.i32:
-        s = 5
-        for i in x:
-            x[i] = i
-        for i in range(n):  # in order, since it reads what it has added up
-            s += x[i]
-            if s > 100:
-                s -= x[n - i]
-        return s
-
-    expected = 5
-    for i in range(30):
-        expected += i
-        expected -= 30 - i if expected > 100 else 0
-    assert total(30) == expected
-
-
 def test_vectors_and_their_elements(target: str) -> None:
     x, y = ti.field(ti.i32, 20), ti.field(ti.i32, 4)
 

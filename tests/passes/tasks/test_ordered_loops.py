@@ -189,3 +189,30 @@ def test_a_variable_of_iterations_is_declared_in_them() -> None:
     source = scratch.source(VALUES, VALUES, arch=ti.cpu)
     assert "int value = x(i) * 2;" in source and "temporaries" not in source
     ti.reset()
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_no_language_has_atomic_operations_on_variables(parallel: bool) -> None:
+    """A serial loop changes them by plain ones, also where `demote_atomics` leaves the others."""
+    ti.init(arch=ti.cpu, log_level=ti.ERROR, passes="-demote_atomics")
+    x = ti.field(ti.i32, 40)
+
+    @ti.kernel
+    def total(n: ti.i32) -> ti.i32:
+        s = 5
+        ti.loop_config(serialize=not parallel)
+        for i in x:
+            x[i] = i
+        for i in range(n):  # in order, since it reads what it has added up
+            s += x[i]
+            if s > 100:
+                s -= x[n - i]
+        return s
+
+    expected = 5
+    for i in range(30):
+        expected += i
+        expected -= 30 - i if expected > 100 else 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert total(30) == expected

@@ -20,14 +20,16 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
+from ...ir.builder import Builder
 from ...ir.functions import Reference
 from ...ir.nodes import Block, Remark, Statement, walk
-from ...ir.statements import Alloca, AtomicOp, GlobalPtr, RangeFor, StructFor, base_pointer
+from ...ir.ops import ATOMIC_OPS
+from ...ir.statements import Alloca, AtomicOp, Const, GlobalPtr, RangeFor, StructFor, base_pointer
 from ...ir.tasks import Kernel
+from ...ir.types import Scalar
 from ..analysis.loops.exclusive import exclusive_pointers
 from ..context import PassContext
 from ..rewrite import Rewriter
-from .parts.plain_operations import make_plain
 
 
 def local_atomics(kernel: Kernel, context: PassContext) -> bool:
@@ -60,6 +62,32 @@ def demote_atomics(kernel: Kernel, context: PassContext) -> bool:
 def _is_local(statement: Statement) -> TypeGuard[AtomicOp]:
     """Return whether `statement` is an atomic on a variable of a function or of its caller."""
     return isinstance(statement, AtomicOp) and isinstance(base_pointer(statement.pointer), (Alloca, Reference))
+
+
+def make_plain(rewriter: Rewriter, atomic: AtomicOp) -> Statement:
+    """Emit load, operation and store; return the old value."""
+    builder = rewriter.builder(atomic)
+    old = builder.load(atomic.pointer)
+    if atomic.mask is not None:
+        store_masked(builder, atomic, old)
+        return old
+    builder.store(atomic.pointer, builder.op(ATOMIC_OPS[atomic.op], old, atomic.value)).remarks = atomic.remarks
+    return old
+
+
+def store_masked(builder: Builder, atomic: AtomicOp, old: Statement) -> None:
+    """Store what an operation of `MASKED_OPS` makes of `old`."""
+    mask, value = atomic.mask, atomic.value
+    assert mask is not None and isinstance(mask.type, Scalar)
+    new = builder.op("bit_and", builder.op("add", old, value), mask) if atomic.op == "add_bits" else value
+    if isinstance(mask, Const):
+        unmasked = int(mask.type(~int(mask.value)))
+        others: Statement = builder.add(Const(unmasked, notation=hex(unmasked), type=mask.type))
+    else:
+        others = builder.op("bit_not", mask)
+    builder.store(
+        atomic.pointer, builder.op("bit_or", builder.op("bit_and", old, others), new)
+    ).remarks = atomic.remarks
 
 
 def _exclusive_in_body(body: Block) -> set[AtomicOp]:

@@ -24,7 +24,6 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, Task
 from ...ir.types import count_scalars
-from ..atomics.parts.plain_operations import make_plain
 from ..context import PassContext
 from ..rewrite import Rewriter
 
@@ -80,7 +79,7 @@ def _is_local(temporary: Temporary, task: Task) -> bool:
 def _make_local(task: Task, temporaries: set[Temporary]) -> None:
     """Make variables of temporaries, each before its first use."""
     variables: dict[Temporary, Alloca] = {}
-    rewriter = Rewriter({GlobalLoad: _load, GlobalStore: _store, AtomicOp: _change})
+    rewriter = Rewriter({GlobalLoad: _load, GlobalStore: _store})
     statements: list[Statement] = []
     for statement in task.body.statements:
         inside = walk(Block([statement]))
@@ -108,9 +107,3 @@ def _store(rewriter: Rewriter, store: Statement) -> Statement | None:
     if not isinstance(base_pointer(store.pointer), Alloca):
         return None
     return rewriter.emit(LocalStore(store.pointer, store.value), store)
-
-
-def _change(rewriter: Rewriter, atomic: Statement) -> Statement | None:
-    """Replace an atomic operation, which no language has of a variable."""
-    assert isinstance(atomic, AtomicOp)
-    return make_plain(rewriter, atomic) if isinstance(base_pointer(atomic.pointer), Alloca) else None

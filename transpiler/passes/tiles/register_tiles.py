@@ -29,6 +29,8 @@ from __future__ import annotations
 
 from math import gcd
 
+from ...ir.nodes import walk
+from ...ir.statements import repeats
 from ...ir.tasks import Apart, AtLeast, Choice, Condition, Kernel, Length, MultipleOf, Task
 from ...options import Capabilities, CompileOptions
 from ..analysis.queries import count_along, trip_count
@@ -62,7 +64,7 @@ def register_tiles(kernel: Kernel, context: PassContext) -> bool:
     changed = False
     for task in list(kernel.tasks):
         plan = _arranged(task, capabilities, options.fast_math)
-        if plan is None and with_whole_sums(whole := copy_of(task), options.fast_math):
+        if plan is None and _has_serial_loop(task) and with_whole_sums(whole := copy_of(task), options.fast_math):
             plan = _arranged(whole, capabilities, options.fast_math)
             if plan is not None:
                 put_in_place(kernel, task, [whole])
@@ -76,6 +78,11 @@ def register_tiles(kernel: Kernel, context: PassContext) -> bool:
                 Tiling(kernel, own, of_own, options.why_comments).run()
             changed = True
     return changed
+
+
+def _has_serial_loop(task: Task) -> bool:
+    """Return whether a loop over several axes has another one inside."""
+    return task.loop is not None and len(task.loop.starts) > 1 and any(map(repeats, walk(task.body)))
 
 
 def _arranged(task: Task, capabilities: Capabilities, is_fast: bool) -> Plan | None:
