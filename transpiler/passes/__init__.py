@@ -209,9 +209,7 @@ UNAFFECTED: dict[Pass, tuple[Pass, ...]] = {
     dead_code: (fold, simplify, common_subexpressions, dead_code),
 }
 """Steps of the cleanup that find nothing more after a change by the step, if they found nothing before it.
-
-A pass that knows more of a change sets `PassContext.left`.
-"""
+A pass that knows more of a change sets `PassContext.left`."""
 
 NEEDED: dict[Pass, tuple[object, ...]] = {
     struct_for: (StructFor,),
@@ -299,13 +297,10 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
 ADDED: dict[Pass, frozenset[object]] = {
     fold: frozenset({Const}),
     forward_stores: frozenset({Const, MatrixInit, StructInit, MatrixElement, StructElement}),
-    forward_elements: frozenset(),
-    common_subexpressions: frozenset(),
-    dead_code: frozenset(),
+    **dict.fromkeys((forward_elements, common_subexpressions, dead_code, lower), frozenset()),
     simplify: frozenset(
         {Operation, Cast, Const, MatrixInit, Scalar, "add", "sub", "mul", "div", "sqrt", "rsqrt", *NEGATED.values()}
     ),
-    lower: frozenset(),
     struct_for: frozenset({RangeFor, Const, ArrayShape}),
     ranges: frozenset({Const, Operation, "plain_div", "plain_mod", "near_mod", "close_mod", "sar", "bit_and"}),
 }

@@ -21,7 +21,7 @@ from ..context import PassContext
 FEW = 3
 """Python statements of a function up to which a single call of it is inlined."""
 FEW_WITH_LOOP = 16
-"""Of a function with a serial loop that is all of the work of an iteration."""
+"""Python statements up to which a function is inlined whose loop is the only one of an iteration."""
 
 
 def inline_calls(kernel: Kernel, context: PassContext) -> bool:
