@@ -17,23 +17,20 @@ __device__ inline int16_t negative_i16(int16_t x) { return (int16_t)__byte_perm(
 
 // As rsqrtf for numbers that are not subnormal, without the instructions for those.
 __device__ inline float normal_rsqrt_f32(float x) {
-    float y;
-    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
+    asm("rsqrt.approx.ftz.f32 %0, %0;" : "+f"(x));
+    return x;
 }
 
 // As sqrtf by one instruction: of a subnormal number it is 0.
 __device__ inline float normal_sqrt_f32(float x) {
-    float y;
-    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
+    asm("sqrt.approx.ftz.f32 %0, %0;" : "+f"(x));
+    return x;
 }
 
 // 1 / x by one instruction, within 1 ulp: infinite for subnormal numbers, 0 beyond 2^126.
 __device__ inline float normal_reciprocal_f32(float x) {
-    float y;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
+    asm("rcp.approx.ftz.f32 %0, %0;" : "+f"(x));
+    return x;
 }
 
 // sin(x - n pi) within 2 ulp and at most 1, where x - n pi is between -pi / 2 and pi / 2; the bit

@@ -149,31 +149,39 @@ def test_seen_sums_are_marked() -> None:
     assert "int(unsigned(x(i)) - 4)" in text
 
 
-def test_sums_of_indices_stay() -> None:
-    """An index, a bound of a loop, an argument or a small number more does not wrap, nor a multiple by another."""
-
+def test_an_index_that_is_tested_is_marked() -> None:
     @ti.kernel
-    def k(x: Array, y: Array, n: ti.i32):
+    def k(x: Array, n: ti.i32):
         for i in x:
             j = i + n
             if j >= 0:
                 x[j] = 1
+            for m in range(n - 1, n + 1):
+                x[m] += 1
+
+    text = body(k, np.zeros(4, np.int32), 3)
+    assert "int j = unsigned(i) + args.n;" in text and "unsigned(args.n) - 1" in text
+
+
+def test_sums_of_indices_stay() -> None:
+    """An index of an array, or a small number more, does not wrap, nor a multiple by another index."""
+
+    @ti.kernel
+    def k(x: Array):
+        for i in x:
             stack = ti.Vector([0] * 8)
             top = 1
             while top > 0:
                 top -= 1
                 q = stack[top]
-                if x[q] > 0 and q + i * n < n:
+                if x[q] > 0 and q + i * 2 < 9:
                     stack[top + 1] = 2 * q + 1
                     top += 2
-            for m in range(y[i] - 1, y[i] + y[0]):
-                x[m] += max(m - n, 0)
 
-    text = body(k, *(np.zeros(4, np.int32),) * 2, 3)
-    assert "unsigned(" not in text
-    assert "int j = i + args.n;" in text and "top -= 1;" in text and "stack[top + 1]" in text
+    text = body(k, np.zeros(4, np.int32))
+    assert "unsigned(" not in text and "top -= 1;" in text and "stack[top + 1]" in text
     ti.init(arch=ti.python, debug=True, log_level=ti.ERROR)
-    assert "unsigned(" in k.source(*(np.zeros(4, np.int32),) * 2, 3, arch=ti.cuda)
+    assert "unsigned(" in k.source(np.zeros(4, np.int32), arch=ti.cuda)
 
 
 def test_a_hash_may_wrap_although_indices_are_multiplied() -> None:

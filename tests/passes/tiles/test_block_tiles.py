@@ -254,7 +254,7 @@ def test_elements_that_no_thread_reads_are_not_loaded(target: str) -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     field = ti.field(ti.i32, 700)
     source = sums.source(a, out, 0, 9, arch=ti.cuda)
-    assert "if (thread < args.a_n - j_tile) {" in source and "j_tile_plus_thread < field_n" in source
+    assert "if (thread < args.a_n - j_tile) {" in source and "j_tile + thread < field_n" in source
     tests = [line for line in pairs_of.source(a, out, arch=ti.cuda).splitlines() if "if (" in line and "thread" in line]
     assert len(tests) == 2, tests
 

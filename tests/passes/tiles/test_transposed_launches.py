@@ -194,8 +194,8 @@ def test_sources() -> None:
     transpose = transpose_of("over_array")
     cuda, vulkan = (transpose.source(x, x, x, 8, 8, arch=arch) for arch in (ti.cuda, ti.vulkan))
     for line in (
-        "    int extent_i_tile = int((unsigned(args.x_n0) + 31u) / 32u);",
-        "    int extent_j_tile = int((unsigned(args.x_n1) + 7u) / 8u);",
+        "    int extent_i_tile = (unsigned(args.x_n0) + 31) / 32;",
+        "    int extent_j_tile = (unsigned(args.x_n1) + 7) / 8;",
         "    if (index >= unsigned(extent_i_tile) * unsigned(extent_j_tile) * 256) return;",
         "    int i_tile = index / 256 / extent_j_tile * 32, j_tile = index / 256 % extent_j_tile * 8,",
         "        in_tile = index % 256;",

@@ -3,7 +3,7 @@
     $3 = add $1, 1; if $3 > $2 { ... }     ->    $3 = wrapping_add $1, 1    ($1: any i32; CUDA C adds as unsigned)
     $4 = add $i, 1                         ->    (unchanged: $i is the index of a loop up to n: the sum is at most n)
     $5 = add $1, $2; store $5              ->    (unchanged: nothing asks for the sign of the sum)
-    $6 = add $i, $n; if $6 < $m { ... }    ->    (unchanged: a sum of an index and an argument is taken not to wrap)
+    $6 = add $q, 1; if $6 < $m { ... }     ->    (unchanged: $q is an index of an array, too)
 
 Integers wrap in Python's kernels, and LLVM, on which NVRTC is built, uses that signed sums do not: `x + 1 > x` is then
 true for all x. It uses that where a sum is compared, divided, shifted or converted (`unobserved`); what is only added
@@ -60,12 +60,12 @@ def wrapping(kernel: Kernel, context: PassContext) -> bool:
 
 
 def _places(kernel: Kernel, context: PassContext) -> set[Hashable]:
-    """Return what serves as an index, and the arguments; nothing if checks compare indices with extents."""
+    """Return what serves as an index, but for arguments; nothing if checks compare indices with extents."""
     options = context.options
     has_checks = options.debug or options.check_out_of_bound or options.check_overflow
     if has_checks or context.capabilities.reports_overflow:
         return set()
-    return {*kernel.parameters, *places_of_indices(kernel)}
+    return places_of_indices(kernel) - {*kernel.parameters}
 
 
 def _sums_in_wide_iterations(kernel: Kernel) -> set[Statement]:

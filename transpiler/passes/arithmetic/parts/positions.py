@@ -1,10 +1,10 @@
 """Integers that serve as indices, whose sums `wrapping` leaves as they are: a query that changes nothing.
 
     stack[top + 1] = k; top += 2; while top > 0     `top` is an index somewhere, so no sum of it is expected to wrap
-    for q in range(-k - 1, n[i] - k): x[q]          neither are the bounds of a loop
     p = (h * 31 + x[i]) & (m - 1); x[p]             `p` is an index; what it is a remainder of is any number
 
-A wrapped index is out of bounds of any array. The values that an index consists of, and what is stored to the variables
+A wrapped index is out of bounds of any array; the bounds of a loop without iterations are any numbers, and so are the
+arguments of a kernel. The values that an index consists of, and what is stored to the variables
 among them, are found from the indices backwards; remainders, masks, shifts and quotients end the search.
 """
 
@@ -27,7 +27,6 @@ from ....ir.statements import (
     MatrixPtr,
     Operation,
     Parameter,
-    RangeFor,
     base_pointer,
 )
 from ....ir.tasks import Kernel
@@ -51,11 +50,8 @@ def place_of(value: Statement) -> Hashable:
 
 
 def places_of_indices(kernel: Kernel) -> set[Hashable]:
-    """Return the values, variables and parameters that indices of memory and bounds of loops consist of."""
+    """Return the values, variables and parameters of functions that indices of memory consist of."""
     search = _Search(kernel)
-    for task in kernel.tasks:
-        if task.loop is not None:
-            search.add_loop(task.loop)
     for root in kernel.roots():
         search.add_block(root)
     search.run()
@@ -83,17 +79,11 @@ class _Search:
                     self.waiting += indices
                 case MatrixPtr(indices=indices) | MatrixElement(indices=indices):
                     self.waiting += indices
-                case RangeFor():
-                    self.add_loop(statement)
                 case LocalStore(pointer=Alloca() as variable, value=value):
                     self.stored.setdefault(variable, []).append(value)
                 case Call(function=function, arguments=arguments):
                     for parameter, argument in zip(function.parameters, arguments, strict=True):
                         self.passed.setdefault(parameter, []).append(argument)
-
-    def add_loop(self, loop: RangeFor) -> None:
-        """Add the bounds of a loop."""
-        self.waiting += [*loop.starts, *loop.ends]
 
     def run(self) -> None:
         """Find what the indices consist of."""

@@ -94,8 +94,6 @@ class Summands:
                 return abs(number) <= SMALL
             case LoopIndex() | ArrayShape():
                 return True
-            case ArgLoad(parameter=parameter):
-                return parameter in self.parameters
             case Cast(value=value):
                 return isinstance(value.type, Scalar) and value.type.kind != "float" and value.type.bits < 32
             case Operation(op="select", operands=[_, *chosen]):
