@@ -38,10 +38,11 @@ CEILINGS = {
 }
 """Lines emitted for each line written by hand, at most. They are lowered whenever the emitted sources get shorter."""
 MEDIAN = 1.10
-UNFOLDED_MEDIAN = 1.22
-UNFOLDED_CEILING = 1.44
+UNFOLDED_MEDIAN = 1.23
+UNFOLDED_CEILING = 1.47
 """The same with functions and structs of one line counted as the hand-written sources have them, which is stricter than
-the goal. `mpm99` is above 1.4 by `atomic_add_float2`, one instruction for what two lines by hand do.
+the goal. `mpm99` is above 1.4 by `atomic_add_float2`, one instruction for what two lines by hand do,
+and by `normal_reciprocal_f32`.
 
 `nbody` has `normal_rsqrt_f32`, an instruction of 5 lines that `rsqrtf` by hand does not need, and is faster by it. So has
 `raymarch` `normal_sqrt_f32`, by which lengths of vectors are one instruction.

@@ -222,14 +222,16 @@ def is_dense(array: Array) -> bool:
     return array.place is None and array.node is None and not (array.role or array.clamped or array.is_shared)
 
 
-def surely_exists(pointer: GlobalPtr) -> bool:
+def surely_exists(pointer: GlobalPtr, known: Sequence[bool] = ()) -> bool:
     """Return whether an element exists by its indices alone: each is one of a loop over the axis, or over a part of it.
 
+    known: by axis, whether an index is known to be one of the axis in another way.
     So it may be accessed before it is known whether the program accesses it.
     """
     array = pointer.array
     is_plain = pointer.cell is None and not pointer.is_flat and not array.clamped and array.place is None
-    return is_plain and all(_is_inside(index, array, axis) for axis, index in enumerate(pointer.indices))
+    known = known or [False] * len(pointer.indices)
+    return is_plain and all(known[axis] or _is_inside(index, array, axis) for axis, index in enumerate(pointer.indices))
 
 
 def _is_inside(index: Statement, array: Array, axis: int) -> bool:
