@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 3ba83eb4, gradient_of_energy.py:10: energy_grad()
+// shadesmith 0.1.0, cuda 6d81604d, gradient_of_energy.py:10: energy_grad()
 
 #define BLOCK 128
 
@@ -7,9 +7,8 @@ constexpr int N = 64;  // captured
 
 // As rsqrtf for numbers that are not subnormal, without the instructions for those.
 __device__ inline float normal_rsqrt_f32(float x) {
-    float y;
-    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
+    asm("rsqrt.approx.ftz.f32 %0, %0;" : "+f"(x));
+    return x;
 }
 
 using vec2 = float2;

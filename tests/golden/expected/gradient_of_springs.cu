@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 4b11d131, gradient_of_springs.py:11: springs_grad()
+// shadesmith 0.1.0, cuda f9c73379, gradient_of_springs.py:11: springs_grad()
 
 #define BLOCK 128
 
@@ -6,9 +6,8 @@ constexpr int ends_n0 = 256;  // shape of ends, length, stiffness, length_grad, 
 
 // 1 / x by one instruction, within 1 ulp: infinite for subnormal numbers, 0 beyond 2^126.
 __device__ inline float normal_reciprocal_f32(float x) {
-    float y;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
+    asm("rcp.approx.ftz.f32 %0, %0;" : "+f"(x));
+    return x;
 }
 
 // Adds to 2 floats, each atomically; from sm_90 on by one instruction, for which `address` is a

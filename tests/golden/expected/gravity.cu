@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 73ddb268, gravity.py:11: gravity(dt: f32)
+// shadesmith 0.1.0, cuda 966355c0, gravity.py:11: gravity(dt: f32)
 
 #define BLOCK 128
 
@@ -7,9 +7,8 @@ constexpr int n = 1000;  // captured
 
 // As rsqrtf for numbers that are not subnormal, without the instructions for those.
 __device__ inline float normal_rsqrt_f32(float x) {
-    float y;
-    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
+    asm("rsqrt.approx.ftz.f32 %0, %0;" : "+f"(x));
+    return x;
 }
 
 using vec3 = float3;
