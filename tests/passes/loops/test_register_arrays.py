@@ -172,3 +172,70 @@ def test_decompositions_of_small_matrices(target: str, n: int) -> None:
     solve()
     assert np.allclose(b.to_numpy(), np.linalg.solve(matrices, right[..., None])[..., 0], atol=1e-5)
     assert source.count("#pragma unroll\n") == 10
+
+
+@ti.kernel
+def solve(a: ti.types.ndarray(ti.f32, 3), x: ti.types.ndarray(ti.f32, 2)):
+    for b in range(a.shape[0]):
+        A = ti.Matrix.zero(ti.f32, 4, 5)
+        for i, j in ti.ndrange(4, 5):
+            A[i, j] = a[b, i, j]
+        for c in range(4):
+            piv = c
+            for i in range(c + 1, 4):
+                if abs(A[i, c]) > abs(A[piv, c]):
+                    piv = i
+            for j in range(5):
+                t = A[c, j]
+                A[c, j] = A[piv, j]
+                A[piv, j] = t
+            for i in range(4):
+                if i != c:
+                    f = A[i, c] / A[c, c]
+                    for j in range(c, 5):
+                        A[i, j] -= f * A[c, j]
+        for i in range(4):
+            x[b, i] = A[i, 4] / A[i, i]
+
+
+def test_rows_of_pivots(target: str) -> None:
+    """Elements at a computed index of a short axis are compared; the matrix stays in registers."""
+    a = np.random.default_rng(3).normal(size=(N, 4, 5)).astype(np.float32)
+    a[::3, 0, 0] = 0
+    x = np.zeros((N, 4), np.float32)
+    if target == "vulkan":
+        device = ti.Session.current().device
+        device.capabilities = replace(device.capabilities, leaves_arrays_in_memory=True)
+    solve(a, x)
+    wanted = np.linalg.solve(a[..., :4].astype(np.float64), a[..., 4:].astype(np.float64))[..., 0]
+    assert np.allclose(x, wanted, rtol=1e-2, atol=1e-3)
+    text = solve.source(a, x)
+    assert "A_piv = A" in text and text.count("if (piv == r)") == 3
+
+
+def test_elements_in_memory() -> None:
+    """Most accesses at computed indices, an axis of more than 8, two computed indices."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x = ti.field(ti.i32, N)
+
+    @ti.kernel
+    def read(n: ti.template(), m: ti.template(), kind: ti.template()):
+        for s in x:
+            A = ti.Matrix.zero(ti.i32, n, m)
+            for i, j in ti.ndrange(n, m):
+                A[i, j] = x[(s + i * j) % N]
+            p = x[s] % n
+            if ti.static(kind == "often"):
+                for k in range(x[s]):
+                    A[p, 1] += x[k]
+                    p = (p + 1) % n
+            elif ti.static(kind == "both"):
+                A[p, x[p] % m] = 4
+            else:
+                A[p, 1] = 4
+            for i, j in ti.ndrange(n, m):
+                x[s] += A[i, j] * (i - j)
+
+    for n, kind in ((8, "often"), (8, "both"), (9, "")):
+        assert " == r)" not in read.source(n, 3, kind, arch=ti.cuda), kind
+    assert "if (p == r)" in read.source(8, 3, "", arch=ti.cuda)

@@ -15,6 +15,8 @@ Loops inside of such a loop may be up to its index, as in decompositions of smal
 
 Householder's QR of 65,536 matrices of 24 x 8, one a thread, took .333 ms before and .027 ms after, on CUDA (Taichi:
 .22).
+
+Few elements with one computed index, as rows of pivots, are chosen by comparisons with all indices of the axis.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from ...lazy_dataclasses import dataclass
 from ..analysis.linear import Linear, Reader
 from ..analysis.queries import leaves_block
 from ..context import PassContext
+from .parts.selected_elements import accesses_of, is_worth_selections, may_select, select_elements
 
 FEWEST, MOST = 3, 224
 """The fewest numbers of an array, and the most of all arrays of a task: compilers do what is needed for fewer, and a
@@ -41,15 +44,15 @@ MOST_STATEMENTS = 16384
 
 
 def register_arrays(kernel: Kernel, context: PassContext) -> bool:
-    """Mark such loops of GPUs whose compilers leave them alone."""
+    """Mark such loops of GPUs whose compilers leave them alone, and choose elements at computed indices there."""
     if not context.capabilities.leaves_arrays_in_memory or context.options.debug:
         return False
-    changed = [_in_task(task) for task in kernel.tasks if task.loop is not None]
+    changed = [_in_task(task, context.options.why_comments) for task in kernel.tasks if task.loop is not None]
     return any(changed)
 
 
-def _in_task(task: Task) -> bool:
-    """Mark the loops of a task whose indices are those of its arrays."""
+def _in_task(task: Task, explains: bool) -> bool:
+    """Mark the loops of a task whose indices are those of its arrays, and choose elements at few other indices."""
     inside = list(walk(task.body))
     reader = Reader(set(inside), {}, scales=True)
     short = _short_loops([s for s in inside if isinstance(s, RangeFor)], reader)
@@ -57,26 +60,65 @@ def _in_task(task: Task) -> bool:
     known = {*short, *unrolled}
     loops_of: dict[Alloca, set[Statement]] = {}
     refused: set[Alloca] = set()
+    computed: dict[Alloca, dict[MatrixPtr, int]] = {}
+    users: dict[Statement, list[Statement]] = {}
+    for statement in inside:
+        for operand in operands(statement):
+            users.setdefault(operand, []).append(statement)
     for pointer in [s for s in inside if isinstance(s, MatrixPtr)]:
         array = base_pointer(pointer)
         if not isinstance(array, Alloca) or pointer.origin is not array or not isinstance(array.type, Tensor):
             continue
         found = _loops_in(pointer.indices, reader)
+        if found is None and (axis := _computed_axis(pointer, reader)) is not None:
+            if may_select(pointer, axis, users.get(pointer, ())):
+                computed.setdefault(array, {})[pointer] = axis
+                found = _loops_in([*pointer.indices[:axis], *pointer.indices[axis + 1 :]], reader)
         if found is None or not found <= known:
             refused.add(array)
         else:
             loops_of.setdefault(array, set()).update(found - unrolled)
-    arrays = [array for array, found in loops_of.items() if found and array not in refused and _size(array) >= FEWEST]
+    refused |= _not_selected(task, computed, {loop: short[loop].trips for loop in short})
+    arrays = [
+        array
+        for array, found in loops_of.items()
+        if (found or array in computed) and array not in refused and _size(array) >= FEWEST
+    ]
     marked = {loop for array in arrays for loop in loops_of[array]}
     while around := {outer for loop in marked for outer in short[loop].around} - marked - unrolled:
         marked |= around
     trips = {loop: short[loop].trips for loop in marked}
-    if not marked or sum(map(_size, arrays)) > MOST or _copies(task.body.statements, trips) > MOST_STATEMENTS:
+    if (
+        not (marked or any(array in computed for array in arrays))
+        or sum(map(_size, arrays)) > MOST
+        or _copies(task.body.statements, trips) > MOST_STATEMENTS
+    ):
         return False
     for loop in marked:
         assert isinstance(loop, RangeFor)
         loop.unroll_count = ALL
+    selected = {pointer: axis for array in arrays for pointer, axis in computed.get(array, {}).items()}
+    select_elements(task.body, selected, explains)
     return True
+
+
+def _not_selected(
+    task: Task, computed: Mapping[Alloca, Mapping[MatrixPtr, int]], trips: Mapping[Statement, int]
+) -> set[Alloca]:
+    """Return the arrays with computed indices for which comparisons would cost more than memory."""
+    if not computed:
+        return set()
+    accesses: dict[Alloca, dict[Statement, int]] = {array: {} for array in computed}
+    for array, access, count in accesses_of(task.body, trips):
+        if array in accesses:
+            accesses[array][access] = count
+    return {array for array in computed if not is_worth_selections(accesses[array], computed[array])}
+
+
+def _computed_axis(pointer: MatrixPtr, reader: Reader) -> int | None:
+    """Return the axis of the only index that is neither a number nor of loops, None if there are several."""
+    found = [axis for axis, index in enumerate(pointer.indices) if _loops_in([index], reader) is None]
+    return found[0] if len(found) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
