@@ -47,11 +47,11 @@ def register_arrays(kernel: Kernel, context: PassContext) -> bool:
     """Mark such loops of GPUs whose compilers leave them alone, and choose elements at computed indices there."""
     if not context.capabilities.leaves_arrays_in_memory or context.options.debug:
         return False
-    changed = [_in_task(task, context.options.why_comments) for task in kernel.tasks if task.loop is not None]
+    changed = [_in_task(task) for task in kernel.tasks if task.loop is not None]
     return any(changed)
 
 
-def _in_task(task: Task, explains: bool) -> bool:
+def _in_task(task: Task) -> bool:
     """Mark the loops of a task whose indices are those of its arrays, and choose elements at few other indices."""
     inside = list(walk(task.body))
     reader = Reader(set(inside), {}, scales=True)
@@ -98,7 +98,7 @@ def _in_task(task: Task, explains: bool) -> bool:
         assert isinstance(loop, RangeFor)
         loop.unroll_count = ALL
     selected = {pointer: axis for array in arrays for pointer, axis in computed.get(array, {}).items()}
-    select_elements(task.body, selected, explains)
+    select_elements(task.body, selected)
     return True
 
 

@@ -67,7 +67,7 @@ def accesses_of(body: Block, times: Mapping[Statement, int]) -> Iterator[tuple[A
             yield from ((array, access, around * count) for array, access, count in accesses_of(inner, times))
 
 
-def select_elements(body: Block, computed: Mapping[MatrixPtr, int], explains: bool) -> None:
+def select_elements(body: Block, computed: Mapping[MatrixPtr, int]) -> None:
     """Choose the elements of some pointers. computed: the axis of the computed index of each."""
 
     def load(rewriter: Rewriter, statement: Statement) -> Statement | None:
@@ -78,7 +78,7 @@ def select_elements(body: Block, computed: Mapping[MatrixPtr, int], explains: bo
         builder, axis = rewriter.builder(statement), computed[pointer]
         chosen = builder.add(Alloca(type=statement.type, hint=_name(pointer, axis)))
         first = builder.store(chosen, builder.load(_at(builder, pointer, axis, builder.const(0))))
-        first.remarks = (REMARK,) if explains else ()
+        first.remarks = (REMARK,)
         inner, element = _loop(builder, pointer, axis, 1)
         inner.store(chosen, inner.load(element))
         return builder.load(chosen)
@@ -90,7 +90,7 @@ def select_elements(body: Block, computed: Mapping[MatrixPtr, int], explains: bo
             return None
         inner, element = _loop(rewriter.builder(statement), pointer, computed[pointer], 0)
         last = inner.store(element, statement.value)
-        last.remarks = (*statement.remarks, *((REMARK,) if explains else ()))
+        last.remarks = (*statement.remarks, REMARK)
         return DROPPED
 
     Rewriter({LocalLoad: load, LocalStore: store}).block(body)
