@@ -40,6 +40,8 @@ ULPS = {
     "normal_sqrt": 2,
     "short_sin": 4,
     "short_cos": 4,
+    "paired_sin": 4,
+    "paired_cos": 4,
     "normal_reciprocal": 2,
 }
 ROWS = [op for op in OPS.values() if op.shape_rule is None]
