@@ -102,6 +102,30 @@ def test_values(target: str) -> None:
     assert np.max(np.abs(r - true) / np.spacing(true.astype(np.float32))) <= 2.5
 
 
+def test_functions_that_call_themselves() -> None:
+    """And each other, with a local array that a loop of the kernel indexes beside the call (`register_arrays`)."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+
+    @ti.real_func
+    def fraction(n: ti.i32, x: ti.f32) -> ti.f32:
+        r = x
+        if n > 1:
+            r = 1.5 / (x + fraction(n - 1, x / (r + 2.0)))
+        return r
+
+    @ti.kernel
+    def fractions(x: Array):
+        for i in x:
+            w = ti.Vector([0.0] * 16)
+            for k in range(16):
+                w[k] = fraction(k, x[i])
+            for k in range(16):
+                x[i] += w[k]
+
+    source = fractions.source(ti.ndarray(ti.f32, 4), arch=ti.cuda)
+    assert "normal_reciprocal_f32(r + 2.0f)" in source and "#pragma unroll" in source
+
+
 @pytest.mark.parametrize("loop", ["range(n)", "ti.static(range(16))"])
 def test_reciprocals_in_loops(loop, target, tmp_path):
     path = tmp_path / "sums.py"

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...ir.functions import Call
-from ...ir.nodes import Statement, blocks, operands, walk
+from ...ir.functions import Call, Function
+from ...ir.nodes import Block, Statement, blocks, operands, users_of, walk
 from ...ir.statements import ALL, Alloca, Const, MatrixPtr, Operation, RangeFor, base_pointer
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Tensor, i32
@@ -61,10 +61,7 @@ def _in_task(task: Task) -> bool:
     loops_of: dict[Alloca, set[Statement]] = {}
     refused: set[Alloca] = set()
     computed: dict[Alloca, dict[MatrixPtr, int]] = {}
-    users: dict[Statement, list[Statement]] = {}
-    for statement in inside:
-        for operand in operands(statement):
-            users.setdefault(operand, []).append(statement)
+    users = users_of(inside)
     for pointer in [s for s in inside if isinstance(s, MatrixPtr)]:
         array = base_pointer(pointer)
         if not isinstance(array, Alloca) or pointer.origin is not array or not isinstance(array.type, Tensor):
@@ -91,7 +88,7 @@ def _in_task(task: Task) -> bool:
     if (
         not (marked or any(array in computed for array in arrays))
         or sum(map(_size, arrays)) > MOST
-        or _copies(task.body.statements, trips) > MOST_STATEMENTS
+        or _copies(task.body, trips, {}) > MOST_STATEMENTS
     ):
         return False
     for loop in marked:
@@ -194,12 +191,17 @@ def _size(array: Alloca) -> int:
     return array.type.size
 
 
-def _copies(statements: Iterable[Statement], trips: Mapping[Statement, int]) -> int:
-    """Return how many operations statements have once loops in them are unrolled. trips: of these loops."""
+def _copies(block: Block, trips: Mapping[Statement, int], known: dict[Function, int]) -> int:
+    """Return how many operations a block has once loops in it are unrolled, and its calls inlined but of a function by
+    itself. trips: of these loops. known: of the functions that have been asked for.
+    """
     total = 0
-    for statement in statements:
-        inner = sum(_copies(block.statements, trips) for block in blocks(statement))
+    for statement in block:
+        inner = sum(_copies(body, trips, known) for body in blocks(statement))
         if isinstance(statement, Call):
-            inner += _copies(statement.function.body.statements, trips)
+            if statement.function not in known:
+                known[statement.function] = 0
+                known[statement.function] = _copies(statement.function.body, trips, known)
+            inner += known[statement.function]
         total += trips.get(statement, 1) * inner + bool(operands(statement))
     return total
