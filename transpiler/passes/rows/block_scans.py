@@ -108,7 +108,7 @@ def _share_serial(kernel: Kernel, task: Task, capabilities: Capabilities, option
     zero, count, one = (builder.const(value) for value in (0, THREADS, 1))
     task.loop = RangeFor([zero], [count], [one], ["thread"], grid_stride=False, location=first.location)
     task.kind = TaskKind.RANGE_FOR
-    _Sharing(kernel, task, found, THREADS).run(options.why_comments)
+    _Sharing(kernel, task, found, THREADS).run()
     return True
 
 
@@ -136,7 +136,7 @@ def _bytes(found: Found) -> int:
 def _share_rows(kernel: Kernel, task: Task, capabilities: Capabilities, options: CompileOptions) -> bool:
     """Give each iteration of a parallel loop a block of threads, if it has such a loop, where that is worth it."""
     loop = task.loop
-    if loop is None or options.block_dim != CompileOptions().block_dim or not _is_usual(task, loop):
+    if loop is None or options.has_own_block_dim or not _is_usual(task, loop):
         return False
     found = scans_of(task, options.fast_math, lambda scans: True)
     own = [scans for scans in found.values() if scans.scans]
@@ -155,7 +155,7 @@ def _share_rows(kernel: Kernel, task: Task, capabilities: Capabilities, options:
         put_in_place(kernel, task, [task, other])
     add_axis(task, {}, threads, "thread")
     loop.grid_stride = False
-    _Sharing(kernel, task, found, threads).run(options.why_comments)
+    _Sharing(kernel, task, found, threads).run()
     return True
 
 
@@ -224,18 +224,18 @@ class _Sharing:
         self.builder = Builder(Block(), task.location)
         self.thread = self.builder.add(LoopIndex(task.loop, len(task.loop.starts) - 1, type=i32))
 
-    def run(self, explains: bool) -> None:
+    def run(self) -> None:
         """Replace the body of the task."""
         task, builder, body = self.task, self.builder, self.task.body.statements
         last = max(map(body.index, self.found))
         task.block_dim, task.tile = self.threads, (self.threads,)
-        self._alone_where_it_stores(body[: last + 1], explains)
+        self._alone_where_it_stores(body[: last + 1])
         if body[last + 1 :]:
             builder.add(Barrier("block"))
             add_alone(builder, body[last + 1 :], self.thread)
         body[:] = builder.block.statements
 
-    def _alone_where_it_stores(self, statements: list[Statement], explains: bool) -> None:
+    def _alone_where_it_stores(self, statements: list[Statement]) -> None:
         """Let all threads compute what comes first, and one of them store."""
         builder, has_loaded, has_stored = self.builder, False, False
         for statement in statements:
@@ -245,12 +245,12 @@ class _Sharing:
             if has_stored:
                 builder.location, found = statement.location, self.found[statement]
                 if found.joined is None:
-                    self._add_loop(found, explains)
+                    self._add_loop(found)
                 else:
                     has_stored = stores_elements(statement)
                     if has_stored and has_loaded:
                         builder.add(Barrier("block"))
-                    self._add_sums(found.loop, found.joined, explains)
+                    self._add_sums(found.loop, found.joined)
                 has_loaded = found.joined == {}
             elif not stores_elements(statement):
                 builder.add(statement)
@@ -262,14 +262,13 @@ class _Sharing:
                 builder.add(Barrier("block"))
                 has_loaded = False
 
-    def _add_sums(self, row: RangeFor, joined: dict[Alloca, str], explains: bool) -> None:
+    def _add_sums(self, row: RangeFor, joined: dict[Alloca, str]) -> None:
         """Add a loop whose iterations do not depend on each other, and what joins what the threads have added up."""
         builder, warps = self.builder, self.threads // WARP
         start_with_zeros(builder, list(builder.block), joined, self.thread)
-        if explains:
-            note = f"each thread has every {self.threads:,}th iteration (block_scans)"
-            row.remarks = (Remark(note, "above", row.location), *row.remarks)
-        stride(builder, row, self.thread, self.threads, explains)
+        note = f"each thread has every {self.threads:,}th iteration (block_scans)"
+        row.remarks = (Remark(note, "above", row.location), *row.remarks)
+        stride(builder, row, self.thread, self.threads)
         if not joined:
             return
         warp, is_last = self._warp()
@@ -311,7 +310,7 @@ class _Sharing:
         of_warps.hint = "of_warps"
         return of_warps
 
-    def _add_loop(self, found: Scans, explains: bool) -> None:
+    def _add_loop(self, found: Scans) -> None:
         """Add a loop over as many iterations at a time as there are threads."""
         builder, row, name = self.builder, found.loop, found.loop.names[0]
         start, end = row.starts[0], row.ends[0]
@@ -320,8 +319,7 @@ class _Sharing:
         note = f"{self.threads:,} iterations at a time, with the sums of those before (block_scans)"
         if not is_one:
             builder.add(chunks)
-        remarks = (Remark(note, "above", row.location),) if explains else ()
-        chunks.remarks = remarks
+        remarks = chunks.remarks = (Remark(note, "above", row.location),)
         with builder.into(builder.block if is_one else chunks.body):
             first = start if is_one else builder.add(LoopIndex(chunks, 0, type=i32))
             left = builder.op("sub", end, first)

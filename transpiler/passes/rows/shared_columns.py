@@ -48,7 +48,7 @@ from ...ir.statements import (
 from ...ir.tasks import AtMost, Kernel, Length, Task
 from ...ir.threads import Barrier
 from ...ir.types import i32
-from ...options import MAX_ITERATIONS, Capabilities, CompileOptions
+from ...options import MAX_ITERATIONS, Capabilities
 from ..analysis.aliasing import writes_what_is_read
 from ..analysis.queries import (
     axes_in,
@@ -85,7 +85,7 @@ def shared_columns(kernel: Kernel, context: PassContext) -> bool:
     capabilities, options = context.capabilities, context.options
     if not capabilities.has_shared_memory or options.deterministic:
         return False
-    if options.block_dim != CompileOptions().block_dim:
+    if options.has_own_block_dim:
         return False
     changed = False
     for task in list(kernel.tasks):
@@ -94,7 +94,7 @@ def shared_columns(kernel: Kernel, context: PassContext) -> bool:
         if parts:
             if len(columns) == 1:
                 _choose_by_size(kernel, task, next(iter(columns)), parts)
-            _Sharing(kernel, task, columns, parts, width, options.why_comments).run()
+            _Sharing(kernel, task, columns, parts, width).run()
             changed = True
     return changed
 
@@ -218,7 +218,6 @@ class _Sharing:
         parts: threads of a column. width: columns of a block.
         axis: that of the columns, the last one. name: of its index.
         is_whole: whether all blocks certainly have so many.
-        explains: whether there are comments.
     """
 
     def __init__(
@@ -228,13 +227,12 @@ class _Sharing:
         columns: dict[RangeFor, dict[Alloca, str]],
         parts: int,
         width: int,
-        explains: bool,
     ) -> None:
         assert task.loop is not None
         self.kernel, self.task, self.loop, self.columns, self.parts = kernel, task, task.loop, columns, parts
         self.axis = len(task.loop.starts) - 1
         self.name = names_of(task.loop)[-1]
-        self.width, self.explains = width, explains
+        self.width = width
         self.is_whole = (count_along(task.loop, self.axis) or 1) % self.width == 0
         self.builder = Builder(Block(), task.loop.location)
 
@@ -255,9 +253,8 @@ class _Sharing:
         start, stop = body.statements.index(loops[0]), body.statements.index(loops[-1])
         after = body.statements[stop + 1 :]
         builder.block.statements += body.statements[:start]
-        if self.explains:
-            note = f"{self.parts} threads share a column: the rows of each are {self.parts} apart (shared_columns)"
-            loops[0].remarks = (Remark(note, "above", loops[0].location), *loops[0].remarks)
+        note = f"{self.parts} threads share a column: the rows of each are {self.parts} apart (shared_columns)"
+        loops[0].remarks = (Remark(note, "above", loops[0].location), *loops[0].remarks)
         is_own = None if limit is None else builder.op("lt", column, limit)
         for statement in body.statements[start : stop + 1]:
             if not isinstance(statement, RangeFor):
@@ -283,9 +280,9 @@ class _Sharing:
         start_with_zeros(builder, list(builder.block), joined, part)
         if is_own is not None and any(isinstance(s, GlobalStore) for s in walk(rows.body)):
             with builder.into(builder.add(If(is_own)).then):
-                stride(builder, rows, part, self.parts, self.explains)
+                stride(builder, rows, part, self.parts)
         else:
-            stride(builder, rows, part, self.parts, self.explains)
+            stride(builder, rows, part, self.parts)
         arrays = self._store_parts(joined, part, column)
         if arrays:
             builder.add(Barrier("block"))

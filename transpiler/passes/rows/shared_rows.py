@@ -68,7 +68,7 @@ from ...ir.statements import (
 from ...ir.tasks import Apart, AtLeast, AtMost, Condition, Kernel, Length, Task
 from ...ir.threads import Barrier, Collective
 from ...ir.types import Tensor, i32
-from ...options import MAX_ITERATIONS, CompileOptions
+from ...options import MAX_ITERATIONS
 from ..analysis.aliasing import writes_what_is_read
 from ..analysis.loops.scatters import Scatter, scatters
 from ..analysis.loops.stretches import Stretch, added_to, stretch_of
@@ -171,7 +171,7 @@ def _may_have_blocks(task: Task, loops: RowLoops, context: PassContext) -> bool:
     """Return whether a row may have a block: its threads join sums only, and wait for each other."""
     loop, capabilities, options = task.loop, context.capabilities, context.options
     assert loop is not None
-    is_chosen = loop.block_dim is not None or loop.grid_stride or options.block_dim != CompileOptions().block_dim
+    is_chosen = loop.block_dim is not None or loop.grid_stride or options.has_own_block_dim
     is_plain = not (loops.around or task.reductions or any(map(extremes, loops.rows)))
     return is_plain and not is_chosen and capabilities.has_shared_memory and capabilities.max_block_dim >= MOST_THREADS
 
@@ -240,7 +240,7 @@ class _Sharing:
         lanes: int,
         context: PassContext,
     ) -> None:
-        loop, rows, self.explains = task.loop, loops.rows, context.options.why_comments
+        loop, rows = task.loop, loops.rows
         assert loop is not None
         self.kernel, self.task, self.loops, self.lanes = kernel, task, loops, lanes
         self.width = min(lanes, MOST_LANES, context.capabilities.subgroup_size or lanes)
@@ -253,7 +253,7 @@ class _Sharing:
         self.stretches = {row: stretch_of(row, loop) or stretch_in(row, loops.around.get(row)) for row in rows}
         self.users = users_in(task.body)
         for row in rows:
-            make_atomic(row.body, changes, self.explains)
+            make_atomic(row.body, changes)
         add_axis(task, {}, lanes, "lane" if lanes == self.width else "thread")
         if lanes > self.width:
             loop.grid_stride = False
@@ -264,11 +264,10 @@ class _Sharing:
     def run(self) -> None:
         """Replace the body of the task."""
         body, builder, first = self.task.body.statements, self.builder, self.loops.rows[0]
-        if self.explains:
-            number = WORDS.get(self.lanes, self.lanes)
-            block = ", a block," if self.lanes > self.width else ""
-            note = f"{number} threads{block} share a row and read neighbours together (shared_rows)"
-            first.remarks = (Remark(note, "above", first.location), *first.remarks)
+        number = WORDS.get(self.lanes, self.lanes)
+        block = ", a block," if self.lanes > self.width else ""
+        note = f"{number} threads{block} share a row and read neighbours together (shared_rows)"
+        first.remarks = (Remark(note, "above", first.location), *first.remarks)
         outermost = self.loops.outermost
         last = body.index(outermost[-1])
         self.add(body[: last + 1])
@@ -318,14 +317,13 @@ class _Sharing:
         start_with_zeros(builder, list(builder.block), joined, self.lane)
         stretch = self.stretches[row]
         if stretch is None:
-            stride(builder, row, self.lane, self.lanes, self.explains)
+            stride(builder, row, self.lane, self.lanes)
         else:
-            _stride_from_start(builder, row, self.lane, self.lanes, stretch, self.explains)
+            _stride_from_start(builder, row, self.lane, self.lanes, stretch)
         self._join(joined)
         if places:
             steps = add_exchange(builder, self.lanes, places)
-            if self.explains:
-                steps.remarks = (Remark(FOUND, "above", steps.location),)
+            steps.remarks = (Remark(FOUND, "above", steps.location),)
 
     def _join(self, joined: Mapping[Alloca, str]) -> None:
         """Let all threads of a row join what they have."""
@@ -385,7 +383,7 @@ def _numbers_of(builder: Builder, variable: Alloca) -> list[Statement]:
     return [builder.add(MatrixPtr(variable, [builder.const(k) for k in index], type=element)) for index in indices]
 
 
-def make_atomic(block: Block, changes: dict[Statement, Scatter], comments: bool) -> None:
+def make_atomic(block: Block, changes: dict[Statement, Scatter]) -> None:
     """Replace loads, operations and stores by the atomic operations that they are where several threads change an
     element."""
     dropped = {statement for scatter in changes.values() for statement in scatter.plain}
@@ -396,20 +394,18 @@ def make_atomic(block: Block, changes: dict[Statement, Scatter], comments: bool)
                 scatter, others = changes[store], [r for r in store.remarks if "(demote_atomics)" not in r.template]
                 remark = Remark("atomic: the other threads of the row change it, too (shared_rows)")
                 atomic = AtomicOp(scatter.op, store.pointer, scatter.value, type=store.pointer.type)
-                atomic.location, atomic.remarks = store.location, (*others, *([remark] if comments else []))
+                atomic.location, atomic.remarks = store.location, (*others, remark)
                 statements[place] = atomic
         inner.statements = statements
 
 
-def _stride_from_start(
-    builder: Builder, row: RangeFor, lane: Statement, lanes: int, stretch: Stretch, explains: bool
-) -> None:
+def _stride_from_start(builder: Builder, row: RangeFor, lane: Statement, lanes: int, stretch: Stretch) -> None:
     """Add the loop over a row, of which each thread takes every `lanes`th element, by offsets from the start."""
     start, end = row.starts[0], row.ends[0]
     if not isinstance(start, LoopIndex):
         start.hint = start.hint or f"start_{names_of(row)[0]}"
     guard = None if stretch.is_certain else builder.add(If(builder.op("lt", start, end)))
-    if guard is not None and explains:
+    if guard is not None:
         guard.remarks = (Remark(GUARD, "above"),)
     with builder.into(builder.block if guard is None else guard.then):
         is_known = stretch.length is not None and not stretch.is_cut

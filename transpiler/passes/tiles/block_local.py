@@ -70,7 +70,7 @@ def block_local(kernel: Kernel, context: PassContext) -> bool:
             and sum(_bytes(array, tile, offsets) for array, offsets in found.items()) <= capabilities.max_shared_bytes
         ):
             task.block_dim, task.tile = block, tile
-            _stage(kernel, task, found, options.why_comments)
+            _stage(kernel, task, found)
             changed = True
     return changed
 
@@ -158,7 +158,7 @@ def _number(value: Statement) -> tuple[int, int] | None:
 # --- the tiles --------------------------------------------------------------------------------------------------------
 
 
-def _stage(kernel: Kernel, task: Task, found: dict[Array, Offsets], comments: bool) -> None:
+def _stage(kernel: Kernel, task: Task, found: dict[Array, Offsets]) -> None:
     """Let the blocks of a task load tiles and read these."""
     loop, tile = task.loop, task.tile
     assert loop is not None
@@ -178,7 +178,7 @@ def _stage(kernel: Kernel, task: Task, found: dict[Array, Offsets], comments: bo
         for array, offsets in found.items()
     }
     for array, offsets in found.items():
-        _load(builder, task, array, tiles[array], offsets, firsts, thread, comments)
+        _load(builder, task, array, tiles[array], offsets, firsts, thread)
     builder.add(Barrier("block"))
     _read(rest, found, tiles, loop, within)
     condition = within_limits(builder, limits(loop, tile), dict(enumerate(indices)))
@@ -198,7 +198,7 @@ def _part(builder: Builder, number: Statement, extents: tuple[int, ...] | list[i
 
 def _load(
     builder: Builder, task: Task, array: Array, tile: Array, offsets: Offsets,
-    firsts: list[Statement], thread: Statement, comments: bool,
+    firsts: list[Statement], thread: Statement,
 ) -> None:  # fmt: skip
     """Add the loop by which a block's threads load the elements of a tile that the array has."""
     assert tile.shape is not None and array.shape is not None and task.loop is not None
@@ -206,10 +206,9 @@ def _load(
     block = builder.add(Const(task.block_dim, block_size(task.block_dim), type=i32))
     loop = RangeFor([thread], [size], [block], ["element"], location=builder.location)
     builder.add(loop)
-    if comments:
-        box = " x ".join(map(str, tile.shape))
-        remark = f"the block loads the {box} elements of {array.name} that it reads (block_local)"
-        loop.remarks = (Remark(remark, "above"),)
+    box = " x ".join(map(str, tile.shape))
+    remark = f"the block loads the {box} elements of {array.name} that it reads (block_local)"
+    loop.remarks = (Remark(remark, "above"),)
     with builder.into(loop.body):
         element = builder.add(LoopIndex(loop, 0, type=i32))
         places = [_part(builder, element, tile.shape, axis) for axis in range(array.ndim)]

@@ -60,7 +60,7 @@ from ...ir.tasks import Kernel, Task
 from ...ir.textures import TEXEL_READS
 from ...ir.threads import Barrier, ThreadFor, ThreadIndex, constant_iterations, has_full_blocks
 from ...ir.types import Scalar, Tensor, Type, i32
-from ...options import MAX_ITERATIONS, Capabilities, CompileOptions
+from ...options import MAX_ITERATIONS, Capabilities
 from ..analysis.aliasing import member_path, underlying_object, written_objects
 from ..analysis.loops.reducible import is_invariant
 from ..analysis.loops.synchronizable import may_synchronize
@@ -122,7 +122,7 @@ def block_tiles(kernel: Kernel, context: PassContext) -> bool:
 def _enlarge(task: Task, context: PassContext) -> None:
     """Give a long loop larger blocks if it has tiles, so that each element of these is loaded by fewer blocks."""
     loop, default = task.loop, task.block_dim
-    if loop is None or loop.block_dim is not None or context.options.block_dim != CompileOptions().block_dim:
+    if loop is None or loop.block_dim is not None or context.options.has_own_block_dim:
         return
     bounds = [int(bound.value) for bound in (*loop.starts, *loop.ends) if isinstance(bound, Const)]
     if len(loop.starts) == 1 and len(bounds) == 2 and bounds[1] - bounds[0] >= MANY:
@@ -300,11 +300,10 @@ def _staging(
             numbers = [builder.element(value, [builder.const(k)]) for k in range(3)]
             value = builder.tensor([*numbers, builder.const(0, tile.element.element)], (4,), tile.element.element)
         builder.store(builder.add(GlobalPtr(tile, [thread], type=tile.element)), value)
-    if context.options.why_comments:
-        names = ", ".join(place.name for place in tiles)
-        remark = f"all threads read {names} in this order: each loads one element (block_tiles)"
-        explained = next(s for s in body.statements if isinstance(s, (GlobalStore, If))) if is_whole else branch
-        explained.remarks = (Remark(remark, "above", loop.location),)
+    names = ", ".join(place.name for place in tiles)
+    remark = f"all threads read {names} in this order: each loads one element (block_tiles)"
+    explained = next(s for s in body.statements if isinstance(s, (GlobalStore, If))) if is_whole else branch
+    explained.remarks = (Remark(remark, "above", loop.location),)
     return result
 
 

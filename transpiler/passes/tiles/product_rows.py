@@ -42,17 +42,17 @@ from ...ir.statements import (
 from ...ir.tasks import Apart, AtLeast, Condition, Kernel, Length, Task
 from ...ir.threads import Barrier
 from ...ir.types import Scalar, i32
-from ...options import Capabilities, CompileOptions
+from ...options import Capabilities
 from ..analysis.aliasing import written_objects
 from ..analysis.loops.synchronizable import may_synchronize
 from ..analysis.queries import count_along, given_length, is_index_of, long_enough, names_of, trip_count
 from ..context import PassContext
 from ..rewrite import Rewriter
-from ..tasks.parts.copies import copy_of, put_in_place, split
+from ..tasks.parts.copies import put_in_place, split
 from .parts.arranged_loops import VALUES, Arrangement, arrange_axes, arrangements_of
 from .parts.inner_columns import products_of, rows_of
 from .parts.register_plan import THIN, Plan, plan_of, small_shape
-from .parts.sided_factors import prepare_serial
+from .parts.sided_factors import arranged_copy, prepare_serial
 from .parts.tasks_behind import with_task_behind
 from .parts.tiled_loops import new_shared, replace_indices
 from .parts.tiling import Tiling
@@ -66,7 +66,7 @@ def product_rows(kernel: Kernel, context: PassContext) -> bool:
     capabilities, options = context.capabilities, context.options
     if not capabilities.has_shared_memory or capabilities.max_block_dim < small_shape(capabilities).threads:
         return False
-    if options.block_dim != CompileOptions().block_dim or not options.make_block_local:
+    if options.has_own_block_dim or not options.make_block_local:
         return False
     changed = False
     for task in list(kernel.tasks):
@@ -113,19 +113,10 @@ def _plan_of(task: Task, capabilities: Capabilities, is_fast: bool) -> tuple[Arr
     for arrangement in [] if products is None else arrangements_of(products):
         assert products is not None
         if arrangement[-1] == (len(loop.starts),):
-            plan = _plan_of_products(products, arrangement, capabilities, is_fast)
+            plan = plan_of(arranged_copy(products, arrangement, is_fast), capabilities)
             if plan is not None and (count_along(plan.serial, 0) is not None or plan.serial_end is not None):
                 return arrangement, plan
     return None
-
-
-def _plan_of_products(
-    products: Task, arrangement: Arrangement, capabilities: Capabilities, is_fast: bool
-) -> Plan | None:
-    trial = copy_of(products)
-    arrange_axes(trial, arrangement)
-    prepare_serial(trial, is_fast)
-    return plan_of(trial, capabilities)
 
 
 # --- the task ---------------------------------------------------------------------------------------------------------
@@ -201,17 +192,17 @@ class _RowTiling:
     """
 
     def __init__(self, kernel: Kernel, old: Task, context: PassContext) -> None:
-        capabilities, comments, is_fast = context.capabilities, context.options.why_comments, context.options.fast_math
+        capabilities, is_fast = context.capabilities, context.options.fast_math
         rows, products = rows_of(old), products_of(old)
         assert rows is not None and products is not None and old.loop is not None
-        self.kernel, self.old, self.task, self.rows, self.comments = kernel, old, products, rows, comments
+        self.kernel, self.old, self.task, self.rows = kernel, old, products, rows
         prepare_serial(products, is_fast)
         plan = plan_of(products, capabilities)
         assert plan is not None
         plan.shape = min(plan.shape, small_shape(capabilities), key=lambda shape: shape.extent)
         self.plan, self.row, self.extent = plan, plan.row, plan.shape.extent
         names = names_of(old.loop)
-        self.tiling = Tiling(kernel, products, plan, comments, has_all_columns=True)
+        self.tiling = Tiling(kernel, products, plan, has_all_columns=True)
         self.builder = builder = self.tiling.builder
         self.index = builder.op("add", self.tiling.first[self.row], self.tiling.thread)
         self.index.name = names[self.row]
@@ -268,9 +259,8 @@ class _RowTiling:
         size = builder.const(self.extent)
         builder.location = columns.location
         loop = builder.add(RangeFor([builder.again(columns.starts[0])], [end], [size], [f"{name}_tile"]))
-        if self.comments:
-            note = f"{self.extent} x {self.extent} products at a time, then a thread has those of a row (product_rows)"
-            loop.remarks = (Remark(note, "above", columns.location),)
+        note = f"{self.extent} x {self.extent} products at a time, then a thread has those of a row (product_rows)"
+        loop.remarks = (Remark(note, "above", columns.location),)
         (old,), (variable,) = self.rows.accumulators, plan.variables
         assert isinstance(old.type, Scalar)
         tile = new_shared(self.kernel, f"{variable.name or 's'}_tile", old.type, (self.extent, self.extent))

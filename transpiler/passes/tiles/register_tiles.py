@@ -32,7 +32,7 @@ from math import gcd
 from ...ir.nodes import walk
 from ...ir.statements import repeats
 from ...ir.tasks import Apart, AtLeast, Choice, Condition, Kernel, Length, MultipleOf, Task
-from ...options import Capabilities, CompileOptions
+from ...options import Capabilities
 from ..analysis.queries import count_along, trip_count
 from ..context import PassContext
 from ..tasks.parts.copies import copy_of, put_in_place, say_when, split
@@ -50,7 +50,7 @@ from .parts.register_plan import (
     large_shape,
     plan_of,
 )
-from .parts.sided_factors import prepare_serial
+from .parts.sided_factors import arranged_copy, prepare_serial
 from .parts.tiling import Tiling
 
 
@@ -59,7 +59,7 @@ def register_tiles(kernel: Kernel, context: PassContext) -> bool:
     capabilities, options = context.capabilities, context.options
     if not capabilities.has_shared_memory or capabilities.max_block_dim < LARGE.threads:
         return False
-    if options.block_dim != CompileOptions().block_dim or not options.make_block_local:
+    if options.has_own_block_dim or not options.make_block_local:
         return False
     changed = False
     for task in list(kernel.tasks):
@@ -75,7 +75,7 @@ def register_tiles(kernel: Kernel, context: PassContext) -> bool:
                 task = _with_parallel_columns(kernel, task, *wider)
         if plan is not None:
             for own, of_own in _by_size(kernel, task, plan, capabilities, options.fast_math):
-                Tiling(kernel, own, of_own, options.why_comments).run()
+                Tiling(kernel, own, of_own).run()
             changed = True
     return changed
 
@@ -91,10 +91,7 @@ def _arranged(task: Task, capabilities: Capabilities, is_fast: bool) -> Plan | N
     The copy has one serial loop, while the task may still have several, for launches of few iterations.
     """
     for arrangement in arrangements_of(task):
-        trial = copy_of(task)
-        arrange_axes(trial, arrangement)
-        prepare_serial(trial, is_fast)
-        plan = plan_of(trial, capabilities)
+        plan = plan_of(arranged_copy(task, arrangement, is_fast), capabilities)
         if plan is not None:
             arrange_axes(task, arrangement)
             return plan

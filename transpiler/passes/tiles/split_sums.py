@@ -25,11 +25,9 @@ from ...ir.nodes import Block, Remark, Statement, operands, walk
 from ...ir.statements import (
     Alloca,
     GlobalLoad,
-    GlobalTemporary,
     LocalLoad,
     LocalStore,
     LoopIndex,
-    MatrixPtr,
     Operation,
     RangeFor,
     Temporary,
@@ -39,15 +37,15 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, i32
 from ...lazy_dataclasses import dataclass
-from ...options import CompileOptions
 from ..analysis.aliasing import may_alias, written_objects
 from ..analysis.queries import base_array, count_along, is_index_of, names_of
 from ..context import PassContext
 from ..rewrite import Rewriter
-from ..tasks.parts.copies import copy_of, put_in_place
-from .parts.arranged_loops import Arrangement, arrange_axes, arrangements_of
+from ..tasks.parts.copies import put_in_place
+from .parts.arranged_loops import Arrangement, arrangements_of
 from .parts.register_plan import SMALL, plan_of
-from .parts.sided_factors import prepare_serial
+from .parts.sided_factors import arranged_copy
+from .parts.tasks_behind import place_of_iteration
 from .parts.tiled_loops import add_bound, take_names
 
 FEW_TILES, BLOCKS = 66, 264
@@ -65,20 +63,20 @@ def split_sums(kernel: Kernel, context: PassContext) -> bool:
     capabilities, options = context.capabilities, context.options
     if not capabilities.has_shared_memory or not capabilities.has_warps:
         return False
-    if options.block_dim != CompileOptions().block_dim or not options.make_block_local:
+    if options.has_own_block_dim or not options.make_block_local:
         return False
     changed = False
     for task in list(kernel.tasks):
         for arrangement in arrangements_of(task):
             sums = _sums_of(task, arrangement, options.fast_math)
-            trial = None if sums is None else _partial(_arranged(task, arrangement, options.fast_math), sums, None)
+            trial = None if sums is None else _partial(arranged_copy(task, arrangement, options.fast_math), sums, None)
             if sums is None or trial is None or not _is_whole(trial) or plan_of(trial, capabilities) is None:
                 continue
             memory = Temporary(f"{sums.name}_parts", Tensor((sums.parts * prod(sums.counts),), sums.type))
             kernel.temporaries.append(memory)
-            first, second = (_arranged(task, arrangement, options.fast_math) for _ in range(2))
+            first, second = (arranged_copy(task, arrangement, options.fast_math) for _ in range(2))
             _partial(first, sums, memory)
-            _total(second, sums, memory, options.why_comments)
+            _total(second, sums, memory)
             put_in_place(kernel, task, [first, second])
             changed = True
             break
@@ -96,14 +94,6 @@ class _Sums:
     type: Scalar
 
 
-def _arranged(task: Task, arrangement: Arrangement, is_fast: bool) -> Task:
-    """Return a copy of a task with the axes of a product of matrices, and one serial loop."""
-    made = copy_of(task)
-    arrange_axes(made, arrangement)
-    prepare_serial(made, is_fast)
-    return made
-
-
 def _serial_of(task: Task) -> RangeFor:
     (serial,) = (s for s in task.body.statements if repeats(s))
     assert isinstance(serial, RangeFor)
@@ -114,7 +104,7 @@ def _sums_of(task: Task, arrangement: Arrangement, is_fast: bool) -> _Sums | Non
     """Return how the sums of a task are split, None if they are not."""
     if task.when or task.unless or task.reductions or task.private or task.block_sums:
         return None
-    trial = _arranged(task, arrangement, is_fast)
+    trial = arranged_copy(task, arrangement, is_fast)
     loop, serial = trial.loop, _serial_of(trial)
     assert loop is not None
     counts = [count_along(loop, axis) for axis in range(len(loop.starts))]
@@ -126,10 +116,8 @@ def _sums_of(task: Task, arrangement: Arrangement, is_fast: bool) -> _Sums | Non
     kind = variable.type
     if not isinstance(kind, Scalar) or kind.bits < 32 or (kind.kind == "float" and not is_fast):
         return None
-    stored, loaded = (
-        written_objects(Block(trial.body.statements[: trial.body.statements.index(serial)])),
-        _loaded(serial),
-    )
+    before = Block(trial.body.statements[: trial.body.statements.index(serial)])
+    stored, loaded = written_objects(before), _loaded(serial)
     if loaded.intersection(stored) or any(may_alias(one) and may_alias(other) for one in stored for other in loaded):
         return None
     known = [count or 0 for count in counts]
@@ -192,7 +180,7 @@ def _partial(task: Task, sums: _Sums, memory: Temporary | None) -> Task:
     builder.add(serial)
     if memory is not None:
         value = builder.load(variable)
-        builder.store(_place(builder, memory, loop, sums, part, 1), value)
+        builder.store(place_of_iteration(builder, loop, memory, sums.counts, part), value)
     task.body.statements[:] = builder.block.statements
     task.launches = f"{sums.parts} parts of each sum (split_sums)"
     return task
@@ -224,18 +212,7 @@ def _count_from(serial: RangeFor, first: Statement) -> None:
     serial.names = [f"{names_of(serial)[0]}_in_part"]
 
 
-def _place(
-    builder: Builder, memory: Temporary, loop: RangeFor, sums: _Sums, part: Statement, first_axis: int
-) -> Statement:
-    """Return where a part of the sum of an iteration is."""
-    number = part
-    for axis, count in enumerate(sums.counts, first_axis):
-        index = builder.add(LoopIndex(loop, axis, type=i32))
-        number = builder.op("add", builder.op("mul", number, builder.const(count)), index)
-    return builder.add(MatrixPtr(builder.add(GlobalTemporary(memory, type=memory.type)), [number], type=sums.type))
-
-
-def _total(task: Task, sums: _Sums, memory: Temporary, comments: bool) -> None:
+def _total(task: Task, sums: _Sums, memory: Temporary) -> None:
     """Let a task add up parts in place of its serial loop."""
     loop, serial, body = task.loop, _serial_of(task), task.body.statements
     assert loop is not None
@@ -245,12 +222,11 @@ def _total(task: Task, sums: _Sums, memory: Temporary, comments: bool) -> None:
     start, end, step = (builder.const(bound) for bound in (0, sums.parts, 1))
     parts = builder.add(RangeFor([start], [end], [step], ["part"]))
     parts.unroll_count = min(sums.parts, LOADS)
-    if comments:
-        note = f"{sums.parts} parts of the sum, by more blocks than there are elements for (split_sums)"
-        parts.remarks = (Remark(note, "above", serial.location),)
+    note = f"{sums.parts} parts of the sum, by more blocks than there are elements for (split_sums)"
+    parts.remarks = (Remark(note, "above", serial.location),)
     with builder.into(parts.body):
         part = builder.add(LoopIndex(parts, type=i32))
-        added = builder.load(_place(builder, memory, loop, sums, part, 0))
+        added = builder.load(place_of_iteration(builder, loop, memory, sums.counts, part))
         builder.store(variable, builder.op("add", builder.load(variable), added))
     position = body.index(serial)
     body[position : position + 1] = builder.block.statements

@@ -390,7 +390,7 @@ def _store_words(
     for array, words in staged.items():
         size = count_scalars(array.element)
         each = RangeFor([builder.const(0)], [builder.const(size)], [builder.const(1)], ["k"])
-        if context.options.why_comments and array is next(iter(staged)):
+        if array is next(iter(staged)):
             text = "neighbouring threads store neighbouring numbers (staged_stores)"
             each.remarks = (Remark(text, "above", loop.location),)
         builder.add(each)

@@ -23,7 +23,7 @@ from ...ir.nodes import Block, Effect, Remark, Statement, walk
 from ...ir.statements import RECORDS, GlobalPtr, If, LoopIndex, RangeFor, repeats
 from ...ir.tasks import AtLeast, AtMost, Kernel, Length, Task
 from ...ir.types import i32
-from ...options import MAX_ITERATIONS, CompileOptions
+from ...options import MAX_ITERATIONS
 from ..analysis.loops.reducible import is_invariant
 from ..analysis.queries import count_along, is_index_of, names_of, summands, trip_count
 from ..context import PassContext
@@ -72,10 +72,9 @@ def transposed_tiles(kernel: Kernel, context: PassContext) -> bool:
         else:
             _add_plain_task(kernel, task, (other, last), tile)
             run_in_tiles_of_launch(task, tile, inner)
-        if loop.block_dim is None and options.block_dim == CompileOptions().block_dim:
+        if loop.block_dim is None and not options.has_own_block_dim:
             task.block_dim = min(LONG * SHORT, capabilities.max_block_dim)
-        if options.why_comments:
-            _comment(task, [names[axis] for axis in sorted(axes)])
+        _comment(task, [names[axis] for axis in sorted(axes)])
         changed = True
     return changed
 

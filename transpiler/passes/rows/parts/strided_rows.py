@@ -28,8 +28,8 @@ def add_iteration(builder: Builder, row: RangeFor, index: Statement) -> None:
     builder.block.statements += row.body.statements
 
 
-def stride(builder: Builder, row: RangeFor, lane: Statement, lanes: int, explains: bool) -> None:
-    """Add the loop over a row, of which each thread takes every `lanes`th element. explains: with comments."""
+def stride(builder: Builder, row: RangeFor, lane: Statement, lanes: int) -> None:
+    """Add the loop over a row, of which each thread takes every `lanes`th element."""
     start = row.starts[0]
     if trip_count(row) == lanes and start.type == i32 and is_const(row.steps[0], 1) and not has_exits(row):
         index = lane if is_const(start, 0) else builder.op("add", start, lane)
@@ -41,6 +41,6 @@ def stride(builder: Builder, row: RangeFor, lane: Statement, lanes: int, explain
         builder.add(row)
         return
     guard = builder.add(If(builder.op("lt", start, row.ends[0])))
-    guard.remarks = (Remark(GUARD, "above"),) if explains else ()
+    guard.remarks = (Remark(GUARD, "above"),)
     row.starts = [builder.op("add", start, lane)]
     guard.then.statements.append(row)

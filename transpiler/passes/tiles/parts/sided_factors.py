@@ -16,7 +16,8 @@ from ....ir.statements import GlobalLoad, GlobalPtr, LocalLoad, LocalStore, Oper
 from ....ir.tasks import Task
 from ....ir.types import Scalar
 from ...analysis.queries import computed_from, is_index_of
-from .arranged_loops import VALUES, join_serial_loops
+from ...tasks.parts.copies import copy_of
+from .arranged_loops import VALUES, Arrangement, arrange_axes, join_serial_loops
 
 Factor = tuple[Statement, bool]
 """A factor, and whether it is a divisor."""
@@ -28,6 +29,14 @@ def prepare_serial(task: Task, is_fast: bool) -> None:
     if is_fast:
         gather_factors(task)
     _drop_unused(task)
+
+
+def arranged_copy(task: Task, arrangement: Arrangement, is_fast: bool) -> Task:
+    """Return a copy of a task with the axes of a product of matrices, and one serial loop."""
+    made = copy_of(task)
+    arrange_axes(made, arrangement)
+    prepare_serial(made, is_fast)
+    return made
 
 
 def _drop_unused(task: Task) -> None:

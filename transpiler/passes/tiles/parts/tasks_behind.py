@@ -12,6 +12,8 @@ one thread behind them. In: a task. Out: two of them, and the memory for what th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ....ir.builder import Builder
 from ....ir.functions import Reference
 from ....ir.nodes import Block, Statement, operands, walk
@@ -59,12 +61,12 @@ def with_task_behind(task: Task) -> tuple[Task, Task, list[Temporary]] | None:
     builder = Builder(first.body, columns.location)
     for number, temporary in zip(crossing, memory, strict=True):
         value = builder.load(own[number])
-        builder.store(_place(builder, first, temporary, counts), value)
+        builder.store(place_of_iteration(builder, first.loop, temporary, counts), value)
     start = Builder(Block(), columns.location)
     before = second.body.statements[:position]
     start.block.statements += [s for n, s in enumerate(before) if isinstance(s, (*VALUES, Reference)) or n in crossing]
     for number, temporary in zip(crossing, memory, strict=True):
-        start.store(before[number], start.load(_place(start, second, temporary, counts)))
+        start.store(before[number], start.load(place_of_iteration(start, second.loop, temporary, counts)))
     second.body.statements[:position] = start.block.statements
     return first, second, memory
 
@@ -108,13 +110,18 @@ def _array(task: Task, number: int, counts: list[int]) -> Tensor:
     return Tensor((total,), kind)
 
 
-def _place(builder: Builder, task: Task, memory: Temporary, counts: list[int]) -> Statement:
-    """Return where an iteration has its value."""
-    assert task.loop is not None and isinstance(memory.type, Tensor)
-    index: Statement | None = None
-    for axis, count in enumerate(counts):
-        own = builder.add(LoopIndex(task.loop, axis, type=i32))
-        index = own if index is None else builder.op("add", builder.op("mul", index, builder.const(count)), own)
-    assert index is not None
+def place_of_iteration(
+    builder: Builder, loop: RangeFor | None, memory: Temporary, counts: Sequence[int], part: Statement | None = None
+) -> Statement:
+    """Return where an iteration of a parallel loop has its number in the memory between tasks.
+
+    counts: of the iterations along its last axes. part: which of several numbers.
+    """
+    assert loop is not None and isinstance(memory.type, Tensor)
+    number = part
+    for axis, count in enumerate(counts, len(loop.starts) - len(counts)):
+        index = builder.add(LoopIndex(loop, axis, type=i32))
+        number = index if number is None else builder.op("add", builder.op("mul", number, builder.const(count)), index)
+    assert number is not None
     origin = builder.add(GlobalTemporary(memory, type=memory.type))
-    return builder.add(MatrixPtr(origin, [index], type=memory.type.element))
+    return builder.add(MatrixPtr(origin, [number], type=memory.type.element))

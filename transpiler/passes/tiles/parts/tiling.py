@@ -47,8 +47,8 @@ class Tiling:
     `add_variables` in it.
     """
 
-    def __init__(self, kernel: Kernel, task: Task, plan: Plan, comments: bool, has_all_columns: bool = False) -> None:
-        self.kernel, self.task, self.plan, self.comments = kernel, task, plan, comments
+    def __init__(self, kernel: Kernel, task: Task, plan: Plan, has_all_columns: bool = False) -> None:
+        self.kernel, self.task, self.plan = kernel, task, plan
         self.shape = plan.shape
         self.builder = builder = Builder(Block(), plan.loop.location)
         self.names = names_of(plan.loop)[-2:]
@@ -203,11 +203,10 @@ class Tiling:
             self._store_first(tiles, start, end)
         first = builder.op("add", start, depth) if self.is_double_buffered else start
         outer = builder.add(RangeFor([first], [last], [depth], [f"{self.serial_name}_next"]))
-        if self.comments:
-            extent, rows, columns = self.shape.extent, self.shape.rows, self.shape.columns
-            note = f"a block computes {extent} x {extent} elements, each thread {rows} x {columns}"
-            note += f"{', double-buffered' if self.is_double_buffered else ''} (register_tiles)"
-            outer.remarks = (Remark(note, "above", serial.location),)
+        extent, rows, columns = self.shape.extent, self.shape.rows, self.shape.columns
+        note = f"a block computes {extent} x {extent} elements, each thread {rows} x {columns}"
+        note += f"{', double-buffered' if self.is_double_buffered else ''} (register_tiles)"
+        outer.remarks = (Remark(note, "above", serial.location),)
         with builder.into(outer.body):
             following = builder.add(LoopIndex(outer, type=i32))
             buffer, loaded = self._buffer(following), self._load_next(following, end)
