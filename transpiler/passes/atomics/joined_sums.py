@@ -217,8 +217,7 @@ class _Joining:
             known = dict(zip(axes, indices, strict=True))
             last = own.atomic("add", _outside(own, first.pointer, inside, known), value)
             last.remarks = (*first.remarks, REMARK)
-        position = block.statements.index(loop)
-        block.statements[position : position + 1] = [*before.block.statements, loop, *after.block.statements]
+        block.replace(loop, [*before.block, loop, *after.block])
         return True
 
     # --- neighbours

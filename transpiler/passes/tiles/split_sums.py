@@ -214,7 +214,7 @@ def _count_from(serial: RangeFor, first: Statement) -> None:
 
 def _total(task: Task, sums: _Sums, memory: Temporary) -> None:
     """Let a task add up parts in place of its serial loop."""
-    loop, serial, body = task.loop, _serial_of(task), task.body.statements
+    loop, serial = task.loop, _serial_of(task)
     assert loop is not None
     variable = _added_to(serial)
     assert variable is not None
@@ -228,5 +228,4 @@ def _total(task: Task, sums: _Sums, memory: Temporary) -> None:
         part = builder.add(LoopIndex(parts, type=i32))
         added = builder.load(place_of_iteration(builder, loop, memory, sums.counts, part))
         builder.store(variable, builder.op("add", builder.load(variable), added))
-    position = body.index(serial)
-    body[position : position + 1] = builder.block.statements
+    task.body.replace(serial, builder.block)

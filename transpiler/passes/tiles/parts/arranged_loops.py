@@ -161,11 +161,11 @@ def _components(builder: Builder, index: Statement, counts: Sequence[int], names
 # --- the serial loops -------------------------------------------------------------------------------------------------
 
 
-def join_serial_loops(task: Task) -> bool:
-    """Let loops that are directly in each other be one, if it is the only one of a task; return whether they are."""
+def join_serial_loops(task: Task) -> None:
+    """Let loops that are directly in each other be one, if it is the only one of a task."""
     serial = [s for s in task.body.statements if repeats(s)]
     if len(serial) != 1 or not isinstance(serial[0], RangeFor):
-        return False
+        return
     outer = serial[0]
     loops = [outer]
     while (inner := _only_loop(loops[-1])) is not None:
@@ -173,12 +173,11 @@ def join_serial_loops(task: Task) -> bool:
     axes = [(loop, axis) for loop in loops for axis in range(len(loop.starts))]
     counts = [count_along(loop, axis) for loop, axis in axes]
     if len(axes) < 2 or not all(_starts_at_zero(loop) for loop in loops):
-        return False
+        return
     if any(count is None for count in counts[1:]) or prod(count or 1 for count in counts) > MOST:
-        return False
+        return
     known = [count or 0 for count in counts]
     _join(task, outer, loops, known)
-    return True
 
 
 def _starts_at_zero(loop: RangeFor) -> bool:
@@ -194,7 +193,6 @@ def _only_loop(loop: RangeFor) -> RangeFor | None:
 
 def _join(task: Task, outer: RangeFor, loops: Sequence[RangeFor], counts: Sequence[int]) -> None:
     """Replace loops by one. counts: of all axes; that of the first may be unknown, 0."""
-    body = task.body.statements
     before = Builder(Block(), outer.location)
     end = before.again(outer.ends[0])
     faster = prod(counts[1:])
@@ -218,8 +216,7 @@ def _join(task: Task, outer: RangeFor, loops: Sequence[RangeFor], counts: Sequen
         return places.get((value.loop, value.axis)) if isinstance(value.loop, RangeFor) else None
 
     Rewriter({LoopIndex: rule}).block(joined.body)
-    position = body.index(outer)
-    body[position : position + 1] = [*before.block.statements, joined]
+    task.body.replace(outer, [*before.block, joined])
 
 
 def _axes(loops: Iterable[RangeFor]) -> Iterator[tuple[RangeFor, int]]:
