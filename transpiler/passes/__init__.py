@@ -69,6 +69,7 @@ from .branches.computed_choices import computed_choices
 from .branches.counted_choices import counted_choices
 from .branches.eager_choices import eager_choices
 from .branches.eager_conditions import eager_conditions
+from .branches.eager_tests import eager_tests
 from .branches.early_selections import early_selections
 from .branches.early_terms import early_terms
 from .branches.extremes import extremes
@@ -442,6 +443,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         rounded_halves,  # after all passes that add or change conversions
         eager_choices,  # after all passes that know what `and` is
         eager_conditions,  # after all passes that know what `and` is
+        eager_tests,  # likewise
         exact_ends,  # after all passes that change loops
         truth_indices,  # after all passes that change addresses
         static_rows,  # likewise; before `unroll_loops`, which would give such loops another hint
