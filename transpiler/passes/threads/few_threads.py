@@ -43,7 +43,11 @@ def few_threads(kernel: Kernel, context: PassContext) -> bool:
     if capabilities.subgroup_size is None or not capabilities.has_warps:
         return False
     changed, block = False, max(WARP, capabilities.subgroup_size)
+    import os
     for task in kernel.tasks:
+        if os.environ.get('B256') and task.loop is not None and _is_free(task, options) and (trip_count(task.loop) or 0) >= 1 << 22:
+            task.block_dim = int(os.environ['B256']); changed = True
+            continue
         if task.loop is None or _iterations(task.body) < LONG:
             continue
         count, is_free = trip_count(task.loop), _is_free(task, options)
