@@ -23,10 +23,11 @@ from __future__ import annotations
 from ...ir.functions import Call, Function
 from ...ir.nodes import Block, blocks
 from ...ir.statements import RangeFor, repeats
-from ...ir.tasks import Kernel, Task
-from ...options import BLOCK_DIM, FEW_ITERATIONS, CompileOptions
+from ...ir.tasks import Kernel
+from ...options import FEW_ITERATIONS
 from ..analysis.queries import trip_count
 from ..context import PassContext
+from .parts.free_blocks import has_free_block
 
 FEWEST = 1 << 8
 """The fewest iterations of which some blocks can be made."""
@@ -43,14 +44,10 @@ def few_threads(kernel: Kernel, context: PassContext) -> bool:
     if capabilities.subgroup_size is None or not capabilities.has_warps:
         return False
     changed, block = False, max(WARP, capabilities.subgroup_size)
-    import os
     for task in kernel.tasks:
-        if os.environ.get('B256') and task.loop is not None and _is_free(task, options) and (trip_count(task.loop) or 0) >= 1 << 22:
-            task.block_dim = int(os.environ['B256']); changed = True
-            continue
         if task.loop is None or _iterations(task.body) < LONG:
             continue
-        count, is_free = trip_count(task.loop), _is_free(task, options)
+        count, is_free = trip_count(task.loop), has_free_block(task, options)
         if is_free and count is None and capabilities.has_blocks_of_launch and not task.reductions:  # they need `BLOCK`
             task.few_block, changed = block, True
         if count is None or not FEWEST <= count <= FEW_ITERATIONS:
@@ -61,19 +58,6 @@ def few_threads(kernel: Kernel, context: PassContext) -> bool:
         if capabilities.has_launch_bounds and not task.threads_of_sm:
             task.threads_of_sm, task.bounded_by, changed = max(THREADS, task.block_dim), "few_threads", True
     return changed
-
-
-def _is_free(task: Task, options: CompileOptions) -> bool:
-    """Return whether neither the program nor another pass has chosen the block, nor what its threads do together.
-
-    Sums of the block may follow the loop: they work for any number of warps.
-    """
-    assert task.loop is not None
-    if task.loop.block_dim is not None or not task.block_dim == options.block_dim == BLOCK_DIM:
-        return False
-    if task.lanes > 1:  # its loops run single iterations, and it takes longer to start
-        return False
-    return not (task.synchronizes or task.block_sums or task.tile or task.overlaps)
 
 
 def _iterations(block: Block, callers: frozenset[Function] = frozenset()) -> int:
