@@ -43,7 +43,7 @@ def test_loops_with_cheap_iterations_are_grid_stride_loops(kernel, strides: bool
     assert (ROWS in text) != strides
 
 
-@pytest.mark.parametrize(("extent", "line"), [(65_535 * 128, ROW), (65_535 * 128 + 1, ROWS)])
+@pytest.mark.parametrize(("extent", "line"), [(65_535 * 256, ROW), (65_535 * 256 + 1, ROWS)])
 def test_groups_stand_in_rows_where_one_has_too_few(extent: int, line: str) -> None:
     ti.init(arch=ti.cpu, log_level=ti.WARN, debug=False)
 

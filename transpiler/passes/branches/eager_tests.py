@@ -96,7 +96,7 @@ def _sets(statement: Statement, flag: Statement) -> bool:
 
 
 def _is_private(statement: Statement, own: set[Statement]) -> bool:
-    """Return whether a statement changes nothing but variables of its block, which are `own`."""
+    """Return whether a statement changes only variables of its block, `own`."""
     if isinstance(statement, LocalStore):
         return base_pointer(statement.pointer) in own
     return isinstance(statement, Alloca) or (statement.EFFECT & ~Effect.READ == Effect.NONE and not statement.BLOCKS)
