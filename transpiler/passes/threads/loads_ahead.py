@@ -2,8 +2,8 @@
 
     for k in 0 .. 256 { v += f(p[k]) }        ->        for k in 0 .. 256 unroll 16 { v += f(p[k]) }
 
-NVRTC unrolls such a loop four times. That is enough where many warps run alternately; 16,384 threads are four warps on each
-multiprocessor of an H200, which wait for the loads of four iterations together. The velocities of 16,384 parts of
+NVRTC unrolls such a loop four times. That is enough where many warps run alternately; 16,384 threads are four warps on
+each multiprocessor of an H200, which wait for the loads of four iterations together. The velocities of 16,384 parts of
 vortices took 3.13 ms before and 1.22 after, filters with feedback of 4,096 channels .153 and .067.
 
 Only of loops with a known number of iterations, few operations, and loads whose places depend on no other load in the
