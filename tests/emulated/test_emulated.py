@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from threading import Thread
 import numpy as np
 import pytest
 from emulated import device
-from emulated.compiler import CHECKS, compile_source, runtime
+from emulated.compiler import CHECKS, compile_source, for_host, runtime
 from emulated.device import GRAPHS, Loaded, Memory, Stream
 from fuzz.comparing import difference
 from fuzz.program import Program
@@ -88,6 +89,13 @@ def run(kernels: Loaded, body: str) -> list[int]:
     function = kernels.function(f"k{BODIES.index(body)}")
     device.launch(function, 1, 1, 1, 64, 1, 1, 0, 0, ctypes.addressof(parameters), 0)
     return list(numbers)
+
+
+def test_instructions_of_the_library() -> None:
+    """PTX of the CUDA library is compiled as a call or an operation of the host."""
+    library = "\n".join(path.read_text() for path in (Path(ti.__file__).parent / "templates/cuda").rglob("*.cuh"))
+    assert 'asm("rcp' in library
+    assert not re.findall(r'asm\("\w.*', for_host(library, "library.cuh"))
 
 
 @pytest.mark.parametrize("body", UNDEFINED)
