@@ -42,6 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     keep_out_of_the_users_cache(config)
     os.environ.setdefault("GOMP_SPINCOUNT", "300")  # the workers share the cores, which threads that spin would occupy
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more would spin for half of the time that `import numpy` takes
+    config.pluginmanager.register(samples, "samples")
     hasty.configure(config)
     config.stash[MISSING] = MissingTools()
     if config.getoption("--debug-kernels"):
@@ -205,7 +206,6 @@ def target(request: pytest.FixtureRequest):
 @pytest.hookimpl(tryfirst=True)  # before `-m` is looked at
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     targets = config.getoption("--targets").split(",")
-    samples.mark_exhaustive(items, targets)
     for item in items:
         has_gpu = "cuda" in targets and not config.getoption("--emulated-cuda")
         if item.get_closest_marker("gpu") and not has_gpu:

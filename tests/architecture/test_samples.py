@@ -20,27 +20,32 @@ MARKS = ("one_target", "targets", "all_targets")
 """One of these says on which targets a test runs that names one, as in `if target == "vulkan":`."""
 
 
-class Case:
-    """As much of a `pytest.Item` as a choice looks at."""
+class Definition:
+    """As much of a test's definition in pytest as a choice looks at."""
 
-    def __init__(self, target: str, case: int, marks: list[pytest.Mark]) -> None:
-        self.nodeid = f"tests/test_file.py::test_it[{target}-{case}]"
-        self.name = f"{target}-{case}"
-        self.callspec = SimpleNamespace(params={"target": target})
-        self.marks = list(marks)
+    nodeid = "tests/test_file.py::test_it"
+
+    def __init__(self, marks: tuple[pytest.MarkDecorator, ...]) -> None:
+        self.marks = [mark.mark for mark in marks]
 
     def get_closest_marker(self, name: str) -> pytest.Mark | None:
         return next((mark for mark in self.marks if mark.name == name), None)
 
-    def add_marker(self, mark: pytest.MarkDecorator) -> None:
-        self.marks.append(mark.mark)
+
+def calls_of(count: int, targets: list[str]) -> list[SimpleNamespace]:
+    """Return as much of pytest's calls of a test as a choice looks at: `count` cases on each target."""
+    return [
+        SimpleNamespace(id=f"{target}-{case}", params={"target": target}, marks=[])
+        for target in targets
+        for case in range(count)
+    ]
 
 
 def selected(count: int, *marks: pytest.MarkDecorator, targets: list[str] = ALL) -> list[str]:
     """Return the names of those of `count` cases that `make test` runs on a target."""
-    cases = [Case(target, case, [mark.mark for mark in marks]) for target in targets for case in range(count)]
-    mark_exhaustive(cases, targets)  # type: ignore[arg-type]
-    return [case.name for case in cases if case.get_closest_marker("exhaustive") is None]
+    calls = calls_of(count, targets)
+    mark_exhaustive(Definition(marks), calls, targets)  # type: ignore[arg-type]
+    return [call.id for call in calls if not call.marks]
 
 
 def every(count: int, *targets: str) -> list[str]:
@@ -107,8 +112,18 @@ def test_of_sampled_tests_every_nth_case_runs(number: int) -> None:
     assert len(selected(1, pytest.mark.sampled(number))) == 1, "of each test something runs"
 
 
-def test_exhaustive_tests_do_not_run() -> None:
-    assert selected(9, pytest.mark.exhaustive) == []
+def test_exhaustive_calls_are_no_cases() -> None:
+    calls = calls_of(9, ALL)
+    for call in calls[::2]:
+        call.marks.append(pytest.mark.exhaustive.mark)
+    mark_exhaustive(Definition(()), calls, ALL)  # type: ignore[arg-type]
+    left = [call for call in calls if not call.marks]
+    assert left and len({call.id.split("-")[1] for call in left}) == len(left)
+
+
+def test_no_item_of_an_exhaustive_call_runs(request: pytest.FixtureRequest) -> None:
+    if "not exhaustive" in request.config.option.markexpr:
+        assert not any(item.get_closest_marker("exhaustive") for item in request.session.items)
 
 
 def test_a_run_of_one_target_has_all_cases() -> None:

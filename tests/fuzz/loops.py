@@ -34,6 +34,7 @@ def sums(one: Any) -> list[str]:
     index = ", ".join(names)
     leaves = [f"a[{index}]", f"b[{index}]", "w[i]", f"ti.cast({names[-1]}, ti.{kind})"]
     one.options = {"passes": one.one("-block_sums", "-block_sums", "")}
+    operations: dict[str, str] = {}  # of each array: iterations may change it in any order, which only one kind allows
     lines = []
     for _ in range(one.random.randint(1, 3)):
         place, first, last = one.one(("i", 0, 0), ("i - 1", -1, -1), ("i + 1", 1, 1), (str(low), None, None))
@@ -45,9 +46,11 @@ def sums(one: Any) -> list[str]:
                 tests.append(f"i < {high - last}")
         tests += [f"a[{index}] > ti.{kind}({one.random.randint(0, 4)})"] if one.one(0, 0, 1) else []
         element = one.one(*[f"{name}[{place}]" for name in "st"], f"u[{names[-1]}]", f"v[i, {names[-1]}]")
+        operation = one.one("add", "add", "add", one.one("min", "max"))
+        operation = operations.setdefault(element[0], operation)
         change = f"{element} {one.one('+=', '+=', '-=')} {one.value(leaves, kind)}"
-        if one.one(0, 0, 0, 1):
-            change = f"ti.atomic_{one.one('min', 'max')}({element}, {one.value(leaves, kind)})"
+        if operation != "add":
+            change = f"ti.atomic_{operation}({element}, {one.value(leaves, kind)})"
         lines += [f"if {' and '.join(tests)}:", f"    {change}"] if tests else [change]
     if one.one(0, 0, 1):
         ends = [f"({begin}, {begin + extent})" for begin, extent in zip(offset, shape, strict=True)]
@@ -346,7 +349,7 @@ def scans(one: Any) -> list[str]:
         [f"t = {a}", f"{a} = s", "s += t"],
         [f"{a} = {a} + s", f"s = {a}"],
         [f"{a} += {behind}"],
-        [f"{a} += {behind} + {x_k}", f"{b} += s", *update],
+        [f"{a} += {behind} + {x_k}", f"{b} += s", *(update if kind in INTEGERS else [f"s += ti.{kind}(2)"])],
         [f"{a} = {x}", f"s += {a}", f"{b_k} = s"],
         [f"if {x} > ti.{kind}(0):", f"    {at.format('place', 'c')} = k", "    c += 1", *update],
         [f"t = {x}", *update, f"if t {one.one('>', '==')} s:", f"    {a} -= s + ti.cast(c, ti.{kind})", "c += 3"],

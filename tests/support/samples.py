@@ -18,55 +18,76 @@ own do: the interpreter also compiles for CUDA.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from zlib import crc32
 
 import pytest
+from _pytest.python import Metafunc
 
-Cases = dict[str, list[pytest.Item]]
-"""The items of one test, by the name that a case has on all targets."""
-
-
-def mark_exhaustive(items: Iterable[pytest.Item], targets: list[str]) -> None:
-    """Mark what `make test` leaves to `make test-all`. targets: those of the run."""
-    tests: dict[str, Cases] = defaultdict(lambda: defaultdict(list))
-    for item in items:
-        if item.get_closest_marker("exhaustive") is None:
-            test, _, case = item.nodeid.partition("[")
-            words = case.rstrip("]").split("-")
-            tests[test]["-".join(word for word in words if word != _target(item))].append(item)
-    for test, cases in tests.items():
-        selected = set(_selected(test, cases, targets))
-        for item in chain.from_iterable(cases.values()):
-            if item not in selected:
-                item.add_marker(pytest.mark.exhaustive)
+Cases = dict[str, list[object]]
+"""The calls of one test (`CallSpec` of pytest), by the name that a case has on all targets."""
 
 
-def _selected(test: str, cases: Cases, targets: list[str]) -> Iterator[pytest.Item]:
-    """Yield the items of a test that `make test` runs."""
-    first = next(chain.from_iterable(cases.values()))
-    is_about = _targets(first, targets)
-    sampled = first.get_closest_marker("sampled")
+@pytest.hookimpl(wrapper=True)
+def pytest_generate_tests(metafunc: Metafunc) -> Iterator[None]:
+    """Mark as exhaustive what `make test` leaves to `make test-all`, when all parameters of a test are known.
+
+    Under `-m "not exhaustive"` no items are made of it: they would be two of three, and each worker collects all. One call
+    stays in any case: pytest makes an item of it, and deselects that.
+    """
+    yield
+    calls = metafunc._calls
+    if not calls:
+        return
+    definition, config = metafunc.definition, metafunc.config
+    is_whole = definition.get_closest_marker("exhaustive") is not None
+    if not is_whole:
+        mark_exhaustive(definition, calls, config.getoption("--targets").split(","))
+    if "not exhaustive" in config.option.markexpr:
+        metafunc._calls = [call for call in calls if not is_whole and not _is_exhaustive(call)] or calls[:1]
+
+
+def mark_exhaustive(definition: pytest.Item, calls: list, targets: list[str]) -> None:
+    """Mark all calls but those that `make test` makes. targets: those of the run."""
+    cases: Cases = defaultdict(list)
+    for call in calls:
+        if not _is_exhaustive(call):
+            words = call.id.split("-")
+            cases["-".join(word for word in words if word != _target(call))].append(call)
+    if cases:
+        selected = {id(call) for call in _selected(definition, cases, targets)}
+        for call in chain.from_iterable(cases.values()):
+            if id(call) not in selected:
+                call.marks.append(pytest.mark.exhaustive.mark)
+
+
+def _is_exhaustive(call: object) -> bool:
+    return any(mark.name == "exhaustive" for mark in call.marks)
+
+
+def _selected(definition: pytest.Item, cases: Cases, targets: list[str]) -> Iterator[object]:
+    """Yield the calls of a test that `make test` makes."""
+    is_about = _targets(definition, targets)
+    sampled = definition.get_closest_marker("sampled")
     names = sorted(cases, key=lambda name: (crc32(name.encode()), name))
-    for number, name in enumerate(names[:: sampled.args[0] if sampled else 1], crc32(test.encode())):
+    start = crc32(definition.nodeid.encode())
+    for number, name in enumerate(names[:: sampled.args[0] if sampled else 1], start):
         has = list(dict.fromkeys(map(_target, cases[name])))
         on = [target for target in has if target in is_about] or has
-        if first.get_closest_marker("all_targets") is None:
+        if definition.get_closest_marker("all_targets") is None:
             on = [on[number % len(on)]]
-        yield from (item for item in cases[name] if _target(item) in on)
+        yield from (call for call in cases[name] if _target(call) in on)
 
 
-def _targets(item: pytest.Item, targets: list[str]) -> list[str]:
+def _targets(definition: pytest.Item, targets: list[str]) -> list[str]:
     """Return those of the targets that a test is about; all of them if it is about none of these."""
-    if item.get_closest_marker("one_target") is not None:
+    if definition.get_closest_marker("one_target") is not None:
         return targets[:1]
-    mark = item.get_closest_marker("targets")
+    mark = definition.get_closest_marker("targets")
     return [target for target in targets if mark is None or target in mark.args] or targets
 
 
-def _target(item: pytest.Item) -> str:
-    """Return the target that an item runs on, "" if the test has none."""
-    callspec = getattr(item, "callspec", None)
-    params = callspec.params if callspec is not None else {}
-    return str(params.get("target", params.get("device", "")))
+def _target(call: object) -> str:
+    """Return the target of a call, "" if the test has none."""
+    return str(call.params.get("target", call.params.get("device", "")))
