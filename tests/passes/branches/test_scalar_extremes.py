@@ -15,6 +15,7 @@ LOOPS = {
     "        top += 2\n        n += 1",
     "breaks": "for k in range(9):\n    t = ti.max(ti.min(x[i], y[i] + k), x[i] * t)\n    if t > 2: break",
     "calls": "for k in range(9):\n    t += ti.max(x[i * k % 40], y[i] + ti.sin(t))",
+    "atomic": "for k in range(9):\n    ti.atomic_max(z[k], ti.max(x[i] * k, y[i] - k))",
     "function": "for k in range(9):\n    t = least(x[i] * k, y[i] - t)\n    if t > 2: break",
     "sorts": "v = ti.Vector([9.0, 9.0, 9.0])\nfor k in range(9):\n    a = x[(i + k) % 40] * y[i]\n"
     "    for q in ti.static(range(3)):\n        b = ti.min(v[q], a)\n        a = ti.max(v[q], a)\n        v[q] = b\n"

@@ -1,7 +1,7 @@
 """Finds the statements of which gcc 12 makes no vectors (SIMD), whatever else they compute.
 
 It makes vectors of the iterations of a loop only if their number is known before it runs and none of them calls the C
-library, and of a loop around others only where a pass asks for it (`vector_lanes`, `lane_loops`, `lane_whiles`).
+library or has an atomic operation, and of a loop around others only where a pass asks for it (`vector_lanes`, `lane_loops`, `lane_whiles`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ....ir.functions import Call, reachable
 from ....ir.nodes import Block, Statement, blocks, operands, walk
 from ....ir.ops import MATH_H
-from ....ir.statements import Break, LocalLoad, LocalStore, Operation, RangeFor, While, base_pointer, repeats
+from ....ir.statements import AtomicOp, Break, LocalLoad, LocalStore, Operation, RangeFor, While, base_pointer, repeats
 from ....ir.tasks import Kernel
 from ....ir.threads import ThreadFor
 
@@ -47,12 +47,13 @@ def _inside(block: Block, is_scalar: bool) -> Iterator[Statement]:
 
 
 def _has_no_vectors(body: Block) -> bool:
-    """Return whether something in the body of a loop keeps its iterations from being lanes: a call, a search."""
+    """Return whether something in the body of a loop keeps its iterations from being lanes."""
     statements = list(reachable(body))
     if any(isinstance(s, ThreadFor) for s in statements):
         return False
     return any(
-        (isinstance(s, Operation) and s.op in LIBRARY)
+        isinstance(s, AtomicOp)
+        or (isinstance(s, Operation) and s.op in LIBRARY)
         or (isinstance(s, (RangeFor, While)) and repeats(s) and _ends_anytime(s))
         for s in statements
     )
