@@ -51,7 +51,7 @@ NO_EXACT_VARIANT = "rounded_half root_square flushed floor ceil round acos asinh
 """`fast_math=False` does not change them in GLSL: they are exact, or our own functions within 4 ulp (acos, asinh)."""
 
 TO_DIFFERENTIATE = """
-add sub mul div mod pow raw_div raw_mod min max at_most at_least running_min running_max atan2 neg abs sin cos tan asin acos tanh asinh acosh atanh exp log sqrt rsqrt normal_rsqrt select dot
+add sub mul div mod pow raw_div raw_mod min max at_most at_least running_min running_max scalar_min scalar_max atan2 neg abs sin cos tan asin acos tanh asinh acosh atanh exp log sqrt rsqrt normal_rsqrt select dot
 normal_sqrt normal_reciprocal rounded_half root_square flushed short_sin short_cos paired_sin paired_cos
 cross matmul lean_matmul outer_product transpose norm normal_norm normalized determinant inverse sum
 """.split()

@@ -417,6 +417,8 @@ OPS: dict[str, Op] = {
         Op("at_least", 2, _real, np.fmax),
         Op("running_min", 2, _real, np.fmin),
         Op("running_max", 2, _real, np.fmax),
+        Op("scalar_min", 2, _real, np.fmin),
+        Op("scalar_max", 2, _real, np.fmax),
         Op("atan2", 2, _angle, np.arctan2),
         Op("bit_and", 2, _integral, lambda a, b: a & b, "&", commutative=True, on_u1="logical_and", atomic="and",
             host="({} & {})"),
@@ -505,12 +507,15 @@ number, or counts as 0 if it is; `normal_norm` is `norm` by `normal_sqrt` (`pass
 `root_square` is the product of a square root by itself (`passes/arithmetic/root_squares.py`).
 `flushed` is its operand, or 0 if this is a subnormal number (`passes/arithmetic/flush_subnormals.py`).
 `lean_matmul` is `matmul` without products by constants that are 0 (`passes/arithmetic/lean_products.py`).
-`at_most`, `at_least`, `running_min` and `running_max` are those of `EXTREMES`.
+`at_most`, `at_least`, `running_min`, `running_max`, `scalar_min` and `scalar_max` are those of `EXTREMES`.
 """
 
-EXTREMES: dict[str, str] = {"at_most": "min", "at_least": "max", "running_min": "min", "running_max": "max"}
-"""`min` and `max` of floats in C whose second operand is no NaN, or whose first one is that of earlier iterations
-(`passes/branches/extremes.py`); and what they are elsewhere."""
+EXTREMES: dict[str, str] = {
+    "at_most": "min", "at_least": "max", "running_min": "min", "running_max": "max",
+    "scalar_min": "min", "scalar_max": "max",
+}  # fmt: skip
+"""`min` and `max` of floats in C whose second operand is no NaN, whose first one is that of earlier iterations, or that
+are in no vectors (`passes/branches/extremes.py`); and what they are elsewhere."""
 
 WRAPPING: dict[str, str] = {name: f"wrapping_{name}" for name in ("add", "sub", "mul", "neg")}
 """Operations of integers that wrap, and the same for languages in which signed overflow is undefined."""

@@ -101,6 +101,49 @@ static inline double running_max_f64(double a, double b) {
     return a > b || b != b ? a : b;
 }
 
+// As `min_f32`, by one instruction of AVX-512 for loops without vectors: there gcc 12 moves the
+// operands of `min_f32` to integers and back.
+static inline float scalar_min_f32(float a, float b) {
+#if defined(__AVX512DQ__) && defined(__GNUC__)
+    float least;
+    __asm__("vrangess $4, %2, %1, %0" : "=v"(least) : "v"(a), "v"(b));
+    return least;
+#else
+    return min_f32(a, b);
+#endif
+}
+
+static inline double scalar_min_f64(double a, double b) {
+#if defined(__AVX512DQ__) && defined(__GNUC__)
+    double least;
+    __asm__("vrangesd $4, %2, %1, %0" : "=v"(least) : "v"(a), "v"(b));
+    return least;
+#else
+    return min_f64(a, b);
+#endif
+}
+
+// As `max_f32`, likewise.
+static inline float scalar_max_f32(float a, float b) {
+#if defined(__AVX512DQ__) && defined(__GNUC__)
+    float greatest;
+    __asm__("vrangess $5, %2, %1, %0" : "=v"(greatest) : "v"(a), "v"(b));
+    return greatest;
+#else
+    return max_f32(a, b);
+#endif
+}
+
+static inline double scalar_max_f64(double a, double b) {
+#if defined(__AVX512DQ__) && defined(__GNUC__)
+    double greatest;
+    __asm__("vrangesd $5, %2, %1, %0" : "=v"(greatest) : "v"(a), "v"(b));
+    return greatest;
+#else
+    return max_f64(a, b);
+#endif
+}
+
 // x, or 0 if it is subnormal: processors multiply such numbers up to 100 times as slowly.
 static inline float flushed_f32(float x) {
     return x * !(fabsf(x) < 0x1p-126f);

@@ -49,8 +49,8 @@ INFIX = {
     "pow": "to", "lt": "less", "le": "most",
     "gt": "greater", "ge": "least", "eq": "is", "ne": "not", "logical_and": "and", "logical_or": "or",
     "bit_and": "and", "bit_or": "or", "bit_xor": "xor", "min": "min", "max": "max", "at_most": "min", "at_least": "max",
-    "running_min": "min", "running_max": "max", "dot": "dot", "cross": "cross",
-    "matmul": "times", "lean_matmul": "times", "outer_product": "outer",
+    "running_min": "min", "running_max": "max", "scalar_min": "min", "scalar_max": "max", "dot": "dot",
+    "cross": "cross", "matmul": "times", "lean_matmul": "times", "outer_product": "outer",
 }  # fmt: skip
 """The word between the names of two operands."""
 RESULTS = {
@@ -61,7 +61,7 @@ RESULTS = {
     "close_mod": "remainder",
     "pow": "power", "neg": "negative",
     "min": "least", "max": "greatest", "at_most": "least", "at_least": "greatest", "running_min": "least",
-    "running_max": "greatest", "select": "chosen",
+    "running_max": "greatest", "scalar_min": "least", "scalar_max": "greatest", "select": "chosen",
     "normal_reciprocal": "reciprocal", "lt": "is_less", "le": "is_at_most",
     "gt": "is_greater", "ge": "is_at_least", "eq": "is_equal", "ne": "differs", "logical_and": "both",
     "logical_or": "either", "logical_not": "fails", "bit_and": "masked", "bit_or": "bits", "bit_xor": "bits",

@@ -50,7 +50,9 @@ MOVES = (
     Alloca, Const, GlobalLoad, GlobalPtr, GlobalStore, LocalLoad, LocalStore, MatrixElement, MatrixInit, MatrixPtr,
     StructElement, StructInit, StructPtr,
 )  # fmt: skip
-MORE = frozenset({"min", "max", "at_most", "at_least", "running_min", "running_max", "raw_div"})
+MORE = frozenset(
+    {"min", "max", "at_most", "at_least", "running_min", "running_max", "scalar_min", "scalar_max", "raw_div"}
+)
 """Operations of vectors that `static_rows` does not look for."""
 
 
