@@ -25,8 +25,17 @@ from ....ir.statements import (
 )
 from ....ir.types import Scalar
 from ....options import MAX_ITERATIONS
+from ...analysis.loops.flat_indices import is_fastest
 from ...analysis.loops.stretches import Stretch, is_in_stretch, stretch_of
-from ...analysis.queries import axes_in, base_array, is_field_in_order, is_index_of, summands, trip_count
+from ...analysis.queries import (
+    axes_in,
+    base_array,
+    is_field_in_order,
+    is_given,
+    is_index_of,
+    summands,
+    trip_count,
+)
 
 LANES = 4
 """The threads of a sparse row: rows of finite differences have 5 to 27 entries, and two threads are as fast as
@@ -98,7 +107,7 @@ def _is_in_row_of(pointer: GlobalPtr, row: RangeFor, loop: RangeFor, outer: Rang
 def _counts(index: Statement, row: RangeFor, loop: RangeFor) -> bool:
     """Return whether an index is that of a row, or is more than that by what all iterations add."""
     parts = [(sign, value) for sign, value in summands(index) if axes_in(value, row)]
-    is_next = len(parts) == 1 and parts[0][0] > 0 and is_index_of(parts[0][1], row)
+    is_next = len(parts) == 1 and parts[0][0] > 0 and (is_index_of(parts[0][1], row) or is_fastest(parts[0][1], row))
     return is_next and not _is_made_of(index, loop)
 
 
@@ -152,8 +161,13 @@ def _lanes_of_length(row: RangeFor, most: int) -> int:
     if not isinstance(start, Const) or int(start.value) < 0:
         return 0
     if not isinstance(end, Const):
-        return min(most, LANES_OF_UNKNOWN) if isinstance(end, ArrayShape) else 0
+        return min(most, LANES_OF_UNKNOWN) if isinstance(end, ArrayShape) or is_of_nest(end) else 0
     return _lanes_of_rows(int(end.value) - int(start.value), most)
+
+
+def is_of_nest(end: Statement) -> bool:
+    """Return whether a number is the product of lengths that the launch knows, as of loops that are one."""
+    return isinstance(end, Operation) and end.op == "mul" and is_given(end)
 
 
 def _lanes_of_rows(length: int | None, most: int) -> int:
