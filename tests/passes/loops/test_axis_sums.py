@@ -404,3 +404,22 @@ def test_few_rows_of_ndarrays(target):
     for source in (cuda(add, a, x, s), cuda(find, a, least)):
         few = source.split("for fewer than 1,024 rows")[1].split("// task")[0]
         assert "min(args.a_n1 - j_chunk, 1024)" in few and "32 threads share a row" in few
+
+
+def test_few_rows_whose_number_is_an_argument(target):
+    """A field has at most as many rows as elements: no task for many. Threads share a piece, and add to a copy."""
+    a, sums = ti.field(ti.f32, (9, 4100)), ti.field(ti.f32, 9)
+    values = (np.arange(9 * 4100) % 7).astype(np.float32).reshape(9, 4100)
+    a.from_numpy(values)
+
+    @ti.kernel
+    def add(n: ti.i32):
+        for i, j in ti.ndrange(n, 4100):
+            sums[i] += a[i, j]
+
+    for n in (0, 1, 9):
+        sums.fill(1)
+        add(n)
+        assert np.array_equal(sums.to_numpy(), 1 + values.sum(1) * (np.arange(9) < n))
+    source = cuda(add, 3)
+    assert "// task " not in source and "threads share a row" in source and "(block_sums)" in source
