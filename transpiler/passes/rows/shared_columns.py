@@ -63,6 +63,7 @@ from ..analysis.queries import (
 )
 from ..context import PassContext
 from ..tasks.parts.copies import copy_of, put_in_place, split
+from ..tiles.parts.tasks_behind import with_task_behind
 from ..tiles.parts.tiled_loops import add_axis, new_shared, replace_indices
 from .parts.accumulators import accumulators, start_with_zeros
 from .parts.flat_nests import Flat, flatten, has_nests
@@ -97,8 +98,25 @@ def shared_columns(kernel: Kernel, context: PassContext) -> bool:
             if len(columns) == 1:
                 _choose_by_size(kernel, task, next(iter(columns)), parts)
             _Sharing(kernel, task, columns, parts, width).run()
-        changed |= parts > 0 or _share_nests(kernel, task, context)
+        changed |= parts > 0 or _share_nests(kernel, task, context) or _share_without_total(kernel, task, context)
     return changed
+
+
+def _share_without_total(kernel: Kernel, task: Task, context: PassContext) -> bool:
+    """Share the columns of a task that also adds to a sum of all, which a second task does then; return whether that is
+    right and worth it."""
+    serial = [s for s in task.body.statements if isinstance(s, RangeFor)]
+    apart = with_task_behind(task, serial[-1]) if serial and task.reductions else None
+    if apart is None:
+        return False
+    first, second, memory = apart
+    columns = _columns_of(first, context.options.fast_math)
+    parts, width = (0, 0) if first.loop is None or not columns else _parts(first.loop, columns, context.capabilities)
+    if parts:
+        kernel.temporaries += memory
+        put_in_place(kernel, task, [first, second])
+        _Sharing(kernel, first, columns, parts, width).run()
+    return parts > 0
 
 
 def _share_nests(kernel: Kernel, task: Task, context: PassContext) -> bool:
