@@ -423,3 +423,25 @@ def test_few_rows_whose_number_is_an_argument(target):
         assert np.array_equal(sums.to_numpy(), 1 + values.sum(1) * (np.arange(9) < n))
     source = cuda(add, 3)
     assert "// task " not in source and "threads share a row" in source and "(block_sums)" in source
+
+
+def test_sums_of_rows_under_a_condition(target):
+    """An element that exists in any case gets the sum without a test, so that threads of a warp join what they have."""
+    a, sums, before = ti.field(ti.f32, (90, 2050)), ti.field(ti.f32, 90), ti.field(ti.f32, 90)
+    values = (np.arange(90 * 2050) % 7).astype(np.float32).reshape(90, 2050)
+    a.from_numpy(values)
+
+    @ti.kernel
+    def add():
+        for i, j in a:
+            if 3 < j <= 20 * i:
+                sums[i] += a[i, j]
+            if i > 0 and j <= 20 * i:
+                before[i - 1] += a[i, j]
+
+    add()
+    inside = np.arange(2050) <= 20 * np.arange(90)[:, None]
+    assert np.array_equal(sums.to_numpy(), (values * inside)[:, 4:].sum(1))
+    assert np.array_equal(before.to_numpy(), [*(values * inside).sum(1)[1:], 0])
+    source = cuda(add)
+    assert "reduce_add(sums_sum)" in source and "if (before_sum != 0.0f)" in source

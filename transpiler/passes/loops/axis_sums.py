@@ -23,7 +23,8 @@ takes up to `CHUNK` iterations along another axis, or all if there are threads e
 A loop that adds to several elements which depend on different axes becomes one loop for each.
 
 A sum under a condition, `if i > 0: s[i - 1] += a[i, j]`, may be one of no terms, whose element need not exist. So it is
-added only if it is not 0. An iteration that loads after it has added might load what it has added, if an ndarray has
+added only if it is not 0, unless the element exists in any case: threads of a warp join what they have without a
+branch (`warp_sums`). An iteration that loads after it has added might load what it has added, if an ndarray has
 two names: a launch that finds this starts the loop as it was.
 
 The order of a sum differs from Python's, so sums of floats need `fast_math`.
@@ -79,6 +80,7 @@ from ..analysis.queries import (
     is_given,
     is_index_of,
     product_of,
+    surely_exists,
     trip_count,
 )
 from ..context import PassContext
@@ -389,6 +391,11 @@ def _give_loop(kernel: Kernel, task: Task, plan: Plan, longest: int) -> None:
     _Sums(kernel, task, plan).run()
 
 
+def _exists(pointer: Statement) -> bool:
+    """Return whether an element certainly exists, also where no iteration adds to it."""
+    return isinstance(pointer, GlobalPtr) and surely_exists(pointer)
+
+
 # --- the serial loop --------------------------------------------------------------------------------------------------
 
 
@@ -481,7 +488,7 @@ class _Sums:
         builder = Builder(self.task.body, atomic.location)
         total = builder.load(variable)
         op = JOINED.get(atomic.op, atomic.op)
-        if is_certain:
+        if is_certain or _exists(atomic.pointer):
             builder.atomic(op, builder.again(atomic.pointer), total)
             return
         assert isinstance(variable.type, Scalar)
