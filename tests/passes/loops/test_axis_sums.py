@@ -404,3 +404,44 @@ def test_few_rows_of_ndarrays(target):
     for source in (cuda(add, a, x, s), cuda(find, a, least)):
         few = source.split("for fewer than 1,024 rows")[1].split("// task")[0]
         assert "min(args.a_n1 - j_chunk, 1024)" in few and "32 threads share a row" in few
+
+
+def test_few_rows_whose_number_is_an_argument(target):
+    """A field has at most as many rows as elements: no task for many. Threads share a piece, and add to a copy."""
+    a, sums = ti.field(ti.f32, (9, 4100)), ti.field(ti.f32, 9)
+    values = (np.arange(9 * 4100) % 7).astype(np.float32).reshape(9, 4100)
+    a.from_numpy(values)
+
+    @ti.kernel
+    def add(n: ti.i32):
+        for i, j in ti.ndrange(n, 4100):
+            sums[i] += a[i, j]
+
+    for n in (0, 1, 9):
+        sums.fill(1)
+        add(n)
+        assert np.array_equal(sums.to_numpy(), 1 + values.sum(1) * (np.arange(9) < n))
+    source = cuda(add, 3)
+    assert "// task " not in source and "threads share a row" in source and "(block_sums)" in source
+
+
+def test_sums_of_rows_under_a_condition(target):
+    """An element that exists in any case gets the sum without a test, so that threads of a warp join what they have."""
+    a, sums, before = ti.field(ti.f32, (90, 2050)), ti.field(ti.f32, 90), ti.field(ti.f32, 90)
+    values = (np.arange(90 * 2050) % 7).astype(np.float32).reshape(90, 2050)
+    a.from_numpy(values)
+
+    @ti.kernel
+    def add():
+        for i, j in a:
+            if 3 < j <= 20 * i:
+                sums[i] += a[i, j]
+            if i > 0 and j <= 20 * i:
+                before[i - 1] += a[i, j]
+
+    add()
+    inside = np.arange(2050) <= 20 * np.arange(90)[:, None]
+    assert np.array_equal(sums.to_numpy(), (values * inside)[:, 4:].sum(1))
+    assert np.array_equal(before.to_numpy(), [*(values * inside).sum(1)[1:], 0])
+    source = cuda(add)
+    assert "reduce_add(sums_sum)" in source and "if (before_sum != 0.0f)" in source

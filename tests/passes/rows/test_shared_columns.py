@@ -388,3 +388,33 @@ def test_few_long_columns_have_narrow_blocks(target: str, columns: int) -> None:
     assert np.array_equal(mean.to_numpy(), values.sum(0))
     source = means.source(arch=ti.cuda)  # of `LONG` rows a thread, 1 here, up to 1,024 threads
     assert "128 threads share a column" in source and "[128][8];" in source
+
+
+@pytest.mark.parametrize("columns", [1, 33, 64])
+def test_columns_that_add_to_a_total(target, columns):
+    """What is behind the columns is a task of its own, for which the first one stores what it has found."""
+    a, found = ti.field(ti.i32, (600, columns)), ti.field(ti.i32, columns)
+    total, least = ti.field(ti.i32, ()), ti.field(ti.i32, ())
+    values = (np.arange(600 * columns, dtype=np.int32) * 7919 % 1009).reshape(600, columns)
+    a.from_numpy(values)
+
+    @ti.kernel
+    def sums():
+        for j in found:
+            greatest, s = 0, 5
+            for i in range(600):
+                greatest = ti.max(greatest, a[i, j])
+            for i in range(600):
+                s += greatest - a[i, j]
+            found[j] = s
+            total[None] += s * (j + 1)
+            ti.atomic_min(least[None], greatest - a[j, j])
+
+    sums()
+    expected = 5 + (values.max(0) - values).sum(0)
+    assert np.array_equal(found.to_numpy(), expected)
+    assert total[None] == (expected * np.arange(1, columns + 1)).sum()
+    own = np.arange(columns)
+    assert least[None] == min(0, (values.max(0) - values[own, own]).min())
+    source = sums.source(arch=ti.cuda)
+    assert "threads share a column" in source and "s_of_rows" in source and "greatest_of_rows" in source

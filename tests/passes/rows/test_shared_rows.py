@@ -344,3 +344,30 @@ def test_which_sums_are_rows():
         assert not is_shared(case=case), case
     for options in ({"fast_math": False}, {"passes": "-shared_rows"}, {"deterministic": True}):
         assert not is_shared(**options), options
+
+
+@pytest.mark.parametrize("length", [0, 37, 256])
+def test_parts_of_rows_between_bounds_that_are_read(target, length):
+    """Splits of attention: the last part is shorter, or empty. Bounds may be extreme numbers."""
+    a, ends, y = ti.field(ti.i32, (5, 256)), ti.field(ti.i32, 5), ti.field(ti.i32, (5, 4))
+    values = np.arange(5 * 256, dtype=np.int32).reshape(5, 256) * 37 % 101
+    a.from_numpy(values)
+    stops = np.array([length, 256, 1, -(2**31), 3], np.int32)
+    ends.from_numpy(stops)
+
+    @ti.kernel
+    def splits():
+        for i, part in y:
+            step = (ends[i] + 3) // 4
+            s = 1
+            for k in range(part * step, ti.min(part * step + step, ends[i])):
+                s += a[i, k] * (k + 1)
+            y[i, part] = s
+
+    splits()
+    for i in range(5):
+        step = (int(stops[i]) + 3) // 4
+        for part in range(4):
+            own = range(part * step, min(part * step + step, int(stops[i])))
+            assert y[i, part] == 1 + sum(int(values[i, k]) * (k + 1) for k in own)
+    assert "16 threads share a row" in splits.source(arch=ti.cuda)

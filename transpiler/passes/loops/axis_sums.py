@@ -23,7 +23,8 @@ takes up to `CHUNK` iterations along another axis, or all if there are threads e
 A loop that adds to several elements which depend on different axes becomes one loop for each.
 
 A sum under a condition, `if i > 0: s[i - 1] += a[i, j]`, may be one of no terms, whose element need not exist. So it is
-added only if it is not 0. An iteration that loads after it has added might load what it has added, if an ndarray has
+added only if it is not 0, unless the element exists in any case: threads of a warp join what they have without a
+branch (`warp_sums`). An iteration that loads after it has added might load what it has added, if an ndarray has
 two names: a launch that finds this starts the loop as it was.
 
 The order of a sum differs from Python's, so sums of floats need `fast_math`.
@@ -33,6 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from math import prod
 
 from ...ir.builder import Builder
 from ...ir.functions import Call, reachable
@@ -78,6 +80,7 @@ from ..analysis.queries import (
     is_given,
     is_index_of,
     product_of,
+    surely_exists,
     trip_count,
 )
 from ..context import PassContext
@@ -253,6 +256,8 @@ def _plan_of_rows(task: Task, counts: list[int | None], length: int | None, long
     if length is not None and length < SHORTEST:
         return None
     fewest = _fewest_rows(task, loop) if _is_short(task) and (length is None or length <= longest) else 0
+    if fewest and rows is None and _most_rows(task, loop) < fewest:
+        return Plan(axis, step=PIECE)
     if rows is None or length is None:
         return Plan(axis, fewest_rows=fewest) if fewest else None
     if fewest and rows >= fewest:
@@ -262,6 +267,19 @@ def _plan_of_rows(task: Task, counts: list[int | None], length: int | None, long
         parts *= 2
     is_near = isinstance(end, Const) and int(end.value) > MAX_ITERATIONS - parts  # the next index would wrap
     return None if is_near or length > longest * parts else Plan(axis, parts=parts)
+
+
+def _most_rows(task: Task, loop: RangeFor) -> int:
+    """Return how many rows there are at most: as many as the fields have elements along the axes."""
+    most = [count_along(loop, axis) or MAX_ITERATIONS for axis in range(len(loop.starts) - 1)]
+    for atomic in _added(task):
+        pointer = base_pointer(atomic.pointer)
+        if not isinstance(pointer, GlobalPtr) or pointer.array.shape is None:
+            continue
+        for index, extent in zip(pointer.indices, pointer.array.shape, strict=True):
+            if is_index_of(index, loop) and index.axis < len(most):
+                most[index.axis] = min(most[index.axis], extent)
+    return prod(most)
 
 
 def _is_short(task: Task) -> bool:
@@ -354,19 +372,28 @@ def _give_loop(kernel: Kernel, task: Task, plan: Plan, longest: int) -> None:
     """Give a task a serial loop along an axis; three tasks if only the launch knows how many rows there are."""
     loop, axis = task.loop, plan.axis
     assert loop is not None
-    if axis == len(loop.starts) - 1 and not plan.parts and trip_count(loop) is None:
+    if axis == len(loop.starts) - 1 and not (plan.parts or plan.step) and trip_count(loop) is None:
         rows, length = tuple(map(Length, range(axis))), Length(axis)
         most = [AtMost((length,), longest)] if longest < MAX_ITERATIONS else []
         before = f"{task.launches}; " if task.launches else ""
         few = split(task, AtLeast(rows, plan.fewest_rows))
-        short = split(task, AtLeast((length,), SHORTEST), *most)
-        task.launches = f"{before}for {plan.fewest_rows:,} rows and more of {SHORTEST} and more"
+        task.launches = f"{before}for {plan.fewest_rows:,} rows and more"
         few.launches = f"{before}for fewer than {plan.fewest_rows:,} rows"
-        short.launches = f"{before}for {plan.fewest_rows:,} rows and more of fewer than {SHORTEST}"
-        short.launches += f", or of more than {longest:,}" if most else ""
-        put_in_place(kernel, task, [few, short, task])
+        tasks = [few, task]
+        if count_along(loop, axis) is None:
+            short = split(task, AtLeast((length,), SHORTEST), *most)
+            short.launches = f"{task.launches} of fewer than {SHORTEST}"
+            short.launches += f", or of more than {longest:,}" if most else ""
+            task.launches += f" of {SHORTEST} and more"
+            tasks.insert(1, short)
+        put_in_place(kernel, task, tasks)
         _Sums(kernel, few, Plan(axis, step=PIECE)).run()
     _Sums(kernel, task, plan).run()
+
+
+def _exists(pointer: Statement) -> bool:
+    """Return whether an element certainly exists, also where no iteration adds to it."""
+    return isinstance(pointer, GlobalPtr) and surely_exists(pointer)
 
 
 # --- the serial loop --------------------------------------------------------------------------------------------------
@@ -461,7 +488,7 @@ class _Sums:
         builder = Builder(self.task.body, atomic.location)
         total = builder.load(variable)
         op = JOINED.get(atomic.op, atomic.op)
-        if is_certain:
+        if is_certain or _exists(atomic.pointer):
             builder.atomic(op, builder.again(atomic.pointer), total)
             return
         assert isinstance(variable.type, Scalar)

@@ -45,7 +45,7 @@ from ...ir.statements import (
     base_pointer,
     is_const,
 )
-from ...ir.tasks import AtMost, Kernel, Length, Task
+from ...ir.tasks import AtLeast, AtMost, Kernel, Length, Task
 from ...ir.threads import Barrier
 from ...ir.types import i32
 from ...options import MAX_ITERATIONS, Capabilities
@@ -62,10 +62,13 @@ from ..analysis.queries import (
     trip_count,
 )
 from ..context import PassContext
-from ..tasks.parts.copies import put_in_place, split
+from ..tasks.parts.copies import copy_of, put_in_place, split
+from ..tiles.parts.tasks_behind import with_task_behind
 from ..tiles.parts.tiled_loops import add_axis, new_shared, replace_indices
 from .parts.accumulators import accumulators, start_with_zeros
+from .parts.flat_nests import Flat, flatten, has_nests
 from .parts.own_stores import own_stores
+from .parts.row_lengths import is_of_nest
 from .parts.row_loops import rows_of
 from .parts.strided_rows import stride
 
@@ -95,8 +98,44 @@ def shared_columns(kernel: Kernel, context: PassContext) -> bool:
             if len(columns) == 1:
                 _choose_by_size(kernel, task, next(iter(columns)), parts)
             _Sharing(kernel, task, columns, parts, width).run()
-            changed = True
+        changed |= parts > 0 or _share_nests(kernel, task, context) or _share_without_total(kernel, task, context)
     return changed
+
+
+def _share_without_total(kernel: Kernel, task: Task, context: PassContext) -> bool:
+    """Share the columns of a task that also adds to a sum of all, which a second task does then; return whether that is
+    right and worth it."""
+    serial = [s for s in task.body.statements if isinstance(s, RangeFor)]
+    apart = with_task_behind(task, serial[-1]) if serial and task.reductions else None
+    if apart is None:
+        return False
+    first, second, memory = apart
+    columns = _columns_of(first, context.options.fast_math)
+    parts, width = (0, 0) if first.loop is None or not columns else _parts(first.loop, columns, context.capabilities)
+    if parts:
+        kernel.temporaries += memory
+        put_in_place(kernel, task, [first, second])
+        _Sharing(kernel, first, columns, parts, width).run()
+    return parts > 0
+
+
+def _share_nests(kernel: Kernel, task: Task, context: PassContext) -> bool:
+    """Share all iterations of nests of serial loops; return whether that is right and worth it."""
+    if task.loop is None or not has_nests(task):
+        return False
+    trial, fast_math = copy_of(task), context.options.fast_math
+    flat, columns = flatten(trial), _columns_of(trial, fast_math)
+    if flat is None or not columns or trial.loop is None:
+        return False
+    parts, width = _parts(trial.loop, columns, context.capabilities)
+    if not parts or (flat.lengths and len(columns) > 1):
+        return False
+    if len(columns) == 1:
+        _choose_by_size(kernel, task, next(iter(columns)), parts, flat)
+    flatten(task, "shared_columns")
+    columns = {column: accumulators(column, fast_math) or {} for column in rows_of(task)}
+    _Sharing(kernel, task, columns, parts, width).run()
+    return True
 
 
 # --- which loops ------------------------------------------------------------------------------------------------------
@@ -176,7 +215,8 @@ def _parts(loop: RangeFor, columns: dict[RangeFor, dict[Alloca, str]], capabilit
 def _parts_of(column: RangeFor, joined: list[Alloca], width: int, capabilities: Capabilities) -> int:
     """Return how many threads one of the serial loops is long enough for. joined: all accumulators."""
     start, end, length = column.starts[0], column.ends[0], count_along(column, 0)
-    if not isinstance(start, Const) or int(start.value) < 0 or (length is None and given_end(column) is None):
+    is_given = given_end(column) is not None or is_of_nest(end)
+    if not isinstance(start, Const) or int(start.value) < 0 or (length is None and not is_given):
         return 0
     if isinstance(end, Const) and int(end.value) > MAX_ITERATIONS - MOST_PARTS * COLUMNS:  # the next index would wrap
         return 0
@@ -193,17 +233,23 @@ def _is_short(length: int | None, parts: int) -> bool:
     return length is not None and length < LONG * parts
 
 
-def _choose_by_size(kernel: Kernel, task: Task, column: RangeFor, parts: int) -> None:
-    """Add a task with a thread for each column, if only the launch knows how many and how long they are."""
+def _choose_by_size(kernel: Kernel, task: Task, column: RangeFor, parts: int, flat: Flat | None = None) -> None:
+    """Add a task with a thread for each column, if only the launch knows how many and how long they are.
+
+    flat: of what several loops the column is one.
+    """
     loop, end = task.loop, given_end(column)
     assert loop is not None and isinstance(column.starts[0], Const)
     axes, least = tuple(map(Length, range(len(loop.starts)))), int(column.starts[0].value) + LONG * parts
-    conditions = [*([] if trip_count(loop) is not None else [AtMost(axes, MANY)]), *long_enough(end, least)]
+    long = long_enough(end, least)
+    if flat is not None and flat.lengths:
+        long = [AtLeast(flat.lengths, -(-least // flat.known)), *flat.conditions]
+    conditions = [*([] if trip_count(loop) is not None else [AtMost(axes, MANY)]), *long]
     if not conditions:
         return
     plain = split(task, *conditions)
-    task.launches = f"for up to {MANY:,} iterations{f', {least:,} and more inside' if end else ''}"
-    plain.launches = f"for more than {MANY:,} iterations{f', or fewer than {least:,} inside' if end else ''}"
+    task.launches = f"for up to {MANY:,} iterations{f', {least:,} and more inside' if long else ''}"
+    plain.launches = f"for more than {MANY:,} iterations{f', or fewer than {least:,} inside' if long else ''}"
     put_in_place(kernel, task, [plain, task])
 
 

@@ -74,11 +74,12 @@ from ..analysis.loops.scatters import Scatter, scatters
 from ..analysis.loops.stretches import Stretch, added_to, stretch_of
 from ..analysis.queries import names_of
 from ..context import PassContext
-from ..tasks.parts.copies import put_in_place, say_when, split
+from ..tasks.parts.copies import copy_of, put_in_place, say_when, split
 from ..tiles.parts.tiled_loops import add_axis, new_shared, replace_indices
 from .parts.accumulators import accumulators, start_with_zeros
 from .parts.exchanges import add_steps, steps_of
 from .parts.first_lane import add_parts, must_be_apart, seen_by_all, users_in
+from .parts.flat_nests import flatten, has_nests
 from .parts.own_stores import joined_pairs, own_stores
 from .parts.row_extremes import add_exchange, add_places, extremes, stores_of
 from .parts.row_lengths import (
@@ -91,6 +92,7 @@ from .parts.row_lengths import (
     MOST_THREADS,
     THREADS_OF_UNKNOWN,
     has_much_behind,
+    is_of_nest,
     lanes_of,
     pays_for_vectors,
     stretch_in,
@@ -115,8 +117,47 @@ def shared_rows(kernel: Kernel, context: PassContext) -> bool:
         return False
     changed = False
     for task in list(kernel.tasks):
-        changed |= _divide(kernel, task, most, context)
+        changed |= _divide_flat(kernel, task, most, context) or _divide(kernel, task, most, context)
     return changed
+
+
+def _divide_flat(kernel: Kernel, task: Task, most: int, context: PassContext) -> bool:
+    """Share all iterations of nests of serial loops, if that is right and worth it; return whether it is.
+
+    A nest whose indices are quotients is for a block. Where only the launch knows lengths, it chooses between a block,
+    a subgroup and a thread.
+    """
+    loop = task.loop
+    if loop is None or not has_nests(task) or not all(map(is_counted, (*loop.starts, *loop.ends))):
+        return False
+    trial = copy_of(task)
+    flat = flatten(trial)
+    loops, lanes = _worth_sharing(trial, most)
+    changes = _changes(trial, loops.rows, context) if flat and lanes else None
+    apart = None if changes is None else _apart(trial, loops, changes)
+    if flat is None or changes is None or apart is None or not _may_join(loops, changes, context):
+        return False
+    may_have_block = _may_have_blocks(trial, loops, context)
+    if not flat.lengths:
+        has_block = may_have_block and threads_of_block(loop, loops.rows) > 0
+        if not has_block and (flat.divides or lanes < _worth_sharing(task, most)[1]):
+            return False
+        flatten(task)
+        return _divide(kernel, task, most, context)
+    axes = tuple(map(Length, range(len(loop.starts))))
+    sizes = [(MOST_THREADS, MANY_ROWS - 1, LONG_OF_UNKNOWN)] if may_have_block else []
+    sizes += [(most, MAX_ITERATIONS // most, FEWEST * most)] if not flat.divides else []
+    for lanes, rows, length in sizes:
+        least = AtLeast(flat.lengths, -(-length // flat.known))
+        conditions = [AtMost(axes, rows), least, *flat.conditions, *apart]
+        other = split(task, *conditions)
+        few = f"up to {rows:,} rows" if lanes == MOST_THREADS else "rows"
+        say_when(task, other, [AtLeast(flat.lengths, length), *apart], few)
+        put_in_place(kernel, task, [task, other])
+        flatten(task)
+        _share(kernel, task, loops.outer_are_rows, lanes, context)
+        task = other
+    return bool(sizes)
 
 
 def _divide(kernel: Kernel, task: Task, most: int, context: PassContext, is_first: bool = True) -> bool:
@@ -131,6 +172,8 @@ def _divide(kernel: Kernel, task: Task, most: int, context: PassContext, is_firs
     apart = None if changes is None else _apart(task, loops, changes)
     if apart is None or changes is None or not _may_join(loops, changes, context):
         return False
+    if any(is_of_nest(row.ends[0]) for row in rows):
+        return False  # nobody has compared the product with the greatest number
     assert task.loop is not None
     end, own, conditions = rows[0].ends[0], lanes, list[Condition](apart)
     is_known = all(map(is_counted, (*task.loop.starts, *task.loop.ends)))  # by the launch, which chooses
@@ -172,7 +215,7 @@ def _may_have_blocks(task: Task, loops: RowLoops, context: PassContext) -> bool:
     loop, capabilities, options = task.loop, context.capabilities, context.options
     assert loop is not None
     is_chosen = loop.block_dim is not None or loop.grid_stride or options.has_own_block_dim
-    is_plain = not (loops.around or task.reductions or any(map(extremes, loops.rows)))
+    is_plain = not (loops.around or task.reductions or task.block_sums or any(map(extremes, loops.rows)))
     return is_plain and not is_chosen and capabilities.has_shared_memory and capabilities.max_block_dim >= MOST_THREADS
 
 
@@ -406,7 +449,7 @@ def _stride_from_start(builder: Builder, row: RangeFor, lane: Statement, lanes: 
         start.hint = start.hint or f"start_{names_of(row)[0]}"
     guard = None if stretch.is_certain else builder.add(If(builder.op("lt", start, end)))
     if guard is not None:
-        guard.remarks = (Remark(GUARD, "above"),)
+        guard.remarks = (Remark(GUARD, "above", guard.location),)
     with builder.into(builder.block if guard is None else guard.then):
         is_known = stretch.length is not None and not stretch.is_cut
         length = builder.const(stretch.length or 0) if is_known else added_to(start, end)

@@ -35,6 +35,7 @@ from ....ir.tasks import Task
 from ....ir.types import Scalar, Tensor, element_of
 from ....lazy_dataclasses import dataclass
 from ..queries import base_array, computed_from, is_index_of
+from .flat_indices import components_of
 
 COMMUTING = {"add": "sum", "sub": "sum", "min": "min", "max": "max", "and": "and", "or": "or", "xor": "xor"}
 """Atomic operations that may be in any order with those of the same entry."""
@@ -81,7 +82,9 @@ def scatters(
 def _is_own(pointer: Statement, row: RangeFor) -> bool:
     """Return whether an element certainly is one of a single thread of the row."""
     base = base_pointer(pointer)
-    return isinstance(base, GlobalPtr) and any(is_index_of(index, row) for index in base.indices)
+    if not isinstance(base, GlobalPtr):
+        return False
+    return any(is_index_of(index, row) for index in base.indices) or components_of(base, row) is not None
 
 
 def _of_store(

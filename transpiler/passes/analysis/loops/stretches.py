@@ -8,7 +8,7 @@ Neighbouring iterations read elements far apart, as in rows of a matrix; in `for
 from __future__ import annotations
 
 from ....ir.nodes import Statement, walk
-from ....ir.statements import ArrayShape, Const, GlobalPtr, Operation, RangeFor, is_const
+from ....ir.statements import ArrayShape, Const, GlobalPtr, Operation, RangeFor
 from ....ir.types import Scalar, i32
 from ....lazy_dataclasses import dataclass
 from ..aliasing import split_offset
@@ -124,11 +124,15 @@ def _is_next(value: Statement, loop: RangeFor) -> bool:
     return any(_is_next(a, loop) and last not in axes_in(b, loop) for a, b in pairs)
 
 
+def _is_up(step: Statement) -> bool:
+    return isinstance(step, Const) and step.value > 0
+
+
 def interval_in(value: Statement, loop: RangeFor) -> Interval:
     """Return between which numbers a value is, of constants, extents and the indices of a parallel loop."""
     every = whole(i32)
     assert every is not None
-    if is_index_of(value, loop) and is_const(loop.steps[value.axis], 1):
+    if is_index_of(value, loop) and _is_up(loop.steps[value.axis]):
         low, high = interval_in(loop.starts[value.axis], loop), interval_in(loop.ends[value.axis], loop)
         return low[0], max(low[0], high[1] - 1)
     match value:

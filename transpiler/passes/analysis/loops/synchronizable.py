@@ -13,9 +13,9 @@ from ..queries import ends_iteration
 def may_synchronize(task: Task, *, reduces: bool = False) -> bool:
     """Return whether all threads of a block that have an iteration run all top-level statements of the task.
 
-    reduces: its iterations may add to reductions, whose loop whole blocks run then.
+    reduces: its iterations may add to reductions, or to copies of blocks, whose loop whole blocks run then.
     """
-    if task.kind is not TaskKind.RANGE_FOR or (task.reductions and not reduces) or task.block_sums:
+    if task.kind is not TaskKind.RANGE_FOR or ((task.reductions or task.block_sums) and not reduces):
         return False
     excluded = (*RECORDS, Rand)
     statements = list(reachable(task.body))

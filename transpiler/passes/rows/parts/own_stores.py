@@ -31,6 +31,7 @@ from ....ir.statements import (
 )
 from ....ir.tasks import Apart, Task
 from ....ir.types import Scalar
+from ...analysis.loops.flat_indices import components_of
 from ...analysis.queries import axes_in, base_array, is_index_of, summands
 from ...analysis.value_ranges import same_value
 
@@ -102,6 +103,10 @@ def _is_same(
     first, second = row.starts[0], other_row.starts[0]
     if first is not second and not (isinstance(first, Const) and is_const(second, first.value)):
         return False
+    parts = components_of(pointer, row)
+    if parts is not None and parts == components_of(other, other_row):
+        rest = [pair for axis, pair in enumerate(zip(pointer.indices, other.indices, strict=True)) if axis not in parts]
+        return all(_are_equal(one, another, row_of) for one, another in rest)
     own, others = ([_offset(index, r) for index in p.indices] for p, r in ((pointer, row), (other, other_row)))
     if len(own) != len(others) or sum(offset is not None for offset in own) != 1:
         return False

@@ -25,8 +25,19 @@ from ....ir.statements import (
 )
 from ....ir.types import Scalar
 from ....options import MAX_ITERATIONS
+from ...analysis.loops.flat_indices import is_fastest
 from ...analysis.loops.stretches import Stretch, is_in_stretch, stretch_of
-from ...analysis.queries import axes_in, base_array, is_field_in_order, is_index_of, summands, trip_count
+from ...analysis.queries import (
+    axes_in,
+    base_array,
+    count_along,
+    is_field_in_order,
+    is_given,
+    is_index_of,
+    product_of,
+    summands,
+    trip_count,
+)
 
 LANES = 4
 """The threads of a sparse row: rows of finite differences have 5 to 27 entries, and two threads are as fast as
@@ -62,7 +73,9 @@ def lanes_of(row: RangeFor, loop: RangeFor, outer: RangeFor | None, most: int) -
     elements = [pointer for pointer in pointers if isinstance(pointer, GlobalPtr)]
     if all(_is_read(bound, loop) for bound in (*row.starts, *row.ends)):
         is_own = any(len(p.indices) == 1 and is_index_of(p.indices[0], row) for p in elements)
-        lanes = LANES if is_own and not any(_is_in_column_of(pointer, row, loop) for pointer in elements) else 0
+        own = [p for p in elements if _is_in_row_of(p, row, loop, outer)]
+        is_shared = (is_own or own) and not any(_is_in_column_of(pointer, row, loop) for pointer in elements)
+        lanes = (LANES if is_own else min(_lanes_between(p, loop, most) for p in own)) if is_shared else 0
     elif is_const(row.starts[0], 0) and _is_read(row.ends[0], loop):
         own = [p for p in elements if _is_in_row_of(p, row, loop, outer)]
         is_shared = own and not any(_is_in_column_of(pointer, row, loop) for pointer in elements)
@@ -98,7 +111,7 @@ def _is_in_row_of(pointer: GlobalPtr, row: RangeFor, loop: RangeFor, outer: Rang
 def _counts(index: Statement, row: RangeFor, loop: RangeFor) -> bool:
     """Return whether an index is that of a row, or is more than that by what all iterations add."""
     parts = [(sign, value) for sign, value in summands(index) if axes_in(value, row)]
-    is_next = len(parts) == 1 and parts[0][0] > 0 and is_index_of(parts[0][1], row)
+    is_next = len(parts) == 1 and parts[0][0] > 0 and (is_index_of(parts[0][1], row) or is_fastest(parts[0][1], row))
     return is_next and not _is_made_of(index, loop)
 
 
@@ -152,8 +165,13 @@ def _lanes_of_length(row: RangeFor, most: int) -> int:
     if not isinstance(start, Const) or int(start.value) < 0:
         return 0
     if not isinstance(end, Const):
-        return min(most, LANES_OF_UNKNOWN) if isinstance(end, ArrayShape) else 0
+        return min(most, LANES_OF_UNKNOWN) if isinstance(end, ArrayShape) or is_of_nest(end) else 0
     return _lanes_of_rows(int(end.value) - int(start.value), most)
+
+
+def is_of_nest(end: Statement) -> bool:
+    """Return whether a number is the product of lengths that the launch knows, as of loops that are one."""
+    return isinstance(end, Operation) and end.op == "mul" and is_given(end)
 
 
 def _lanes_of_rows(length: int | None, most: int) -> int:
@@ -169,6 +187,13 @@ def _lanes_of_part(pointer: GlobalPtr, most: int) -> int:
     """Return the threads of the first part of a row whose length is read: on average it is half of the row."""
     shape = pointer.array.shape
     return _lanes_of_rows(None if shape is None else shape[-1] // 2, most)
+
+
+def _lanes_between(pointer: GlobalPtr, loop: RangeFor, most: int) -> int:
+    """Return the threads of a part of a row whose bounds are read: iterations with the same row have equal parts."""
+    shape, own = pointer.array.shape, set[int]().union(*(axes_in(index, loop) for index in pointer.indices))
+    parts = product_of([count_along(loop, axis) for axis in range(len(loop.starts)) if axis not in own])
+    return _lanes_of_rows(None if shape is None or not parts else shape[-1] // parts, most)
 
 
 def pays_for_vectors(row: RangeFor) -> bool:

@@ -69,7 +69,7 @@ class RowLoops:
 def rows_of(task: Task) -> list[RangeFor]:
     """Return the loops in the iterations of a task, if several threads may run them, one loop after another, and
     nothing between them has an effect."""
-    loops = RowLoops() if task.reductions else loops_over_rows(task)
+    loops = RowLoops() if task.reductions or task.block_sums else loops_over_rows(task)
     if not loops.rows or loops.around:
         return []
     before = task.body.statements[: task.body.statements.index(loops.rows[-1])]

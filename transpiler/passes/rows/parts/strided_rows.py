@@ -41,6 +41,6 @@ def stride(builder: Builder, row: RangeFor, lane: Statement, lanes: int) -> None
         builder.add(row)
         return
     guard = builder.add(If(builder.op("lt", start, row.ends[0])))
-    guard.remarks = (Remark(GUARD, "above"),)
+    guard.remarks = (Remark(GUARD, "above", guard.location),)
     row.starts = [builder.op("add", start, lane)]
     guard.then.statements.append(row)

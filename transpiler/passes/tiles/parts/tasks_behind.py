@@ -37,13 +37,16 @@ MOST_ROWS = 1 << 22
 """Rows of which the memory between the tasks has values."""
 
 
-def with_task_behind(task: Task) -> tuple[Task, Task, list[Temporary]] | None:
-    """Return a task up to the first serial loop, one for what is behind it, and what they share; None if it is one."""
-    columns = next((s for s in task.body.statements if repeats(s)), None)
+def with_task_behind(task: Task, last: RangeFor | None = None) -> tuple[Task, Task, list[Temporary]] | None:
+    """Return a task up to a serial loop, one for what is behind it, and what they share; None if it is one.
+
+    last: the serial loop; else the first one, if it has sums inside.
+    """
+    columns = last or next((s for s in task.body.statements if repeats(s)), None)
     counts = _counts(task)
     if columns is None or counts is None or not isinstance(columns, RangeFor):
         return None
-    if not any(map(repeats, walk(columns.body))):  # no sums inside, and copies take time
+    if last is None and not any(map(repeats, walk(columns.body))):  # no sums inside, and copies take time
         return None
     position = task.body.statements.index(columns) + 1
     behind = task.body.statements[position:]
