@@ -146,6 +146,7 @@ from .threads.blocks_in_order import blocks_in_order
 from .threads.check_threads import check_threads
 from .threads.few_threads import few_threads
 from .threads.loads_in_flight import loads_in_flight
+from .threads.lookup_tables import lookup_tables
 from .threads.overlap_loads import overlap_loads
 from .threads.split_threads import split_threads
 from .threads.warp_sums import warp_sums
@@ -253,10 +254,8 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     unswitch_loops: (If,),
     step_addresses: (RangeFor,),
     lane_whiles: (While,),
-    short_vectors: (RangeFor,),
     short_extremes: ("gt", "lt"),
     automata: ("gt", "lt", "ge", "le", "eq", "ne"),
-    lane_terms: (RangeFor,),
     swapped_values: ("gt", "lt", "ge", "le"),
     operand_order: (Tensor,),
     expand_vectors: (Tensor,),
@@ -278,9 +277,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     short_angles: ("sin", "cos"),
     short_quotients: ("div",),
     index_ranges: ("add", "sub", "mul", "shl"),
-    exact_ends: (RangeFor,),
-    static_rows: (RangeFor,),
-    unroll_loops: (RangeFor,),
+    **dict.fromkeys((exact_ends, lane_terms, lookup_tables, short_vectors, static_rows, unroll_loops), (RangeFor,)),
     register_arrays: (Tensor,),
     added_shifts: ("sar", "shr"),
     early_selections: (IfExp,),
@@ -454,6 +451,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         whole_atomics,  # likewise
         loads_in_flight,  # after all passes that change what an iteration loads
         few_threads,  # likewise; after all passes that need a number of threads
+        lookup_tables,  # after `few_threads`, which chooses the threads of a block; it adds no sum that may wrap
+        until_stable(dead_code, after=(lookup_tables,)),  # what only the tabulated values needed
         rejoined_threads,  # after all passes that change loops or conditions
         single_iterations,  # after all passes that ask what indices may be, which functions do not know
         sparse_arrays,  # last: it adds the arrays that the emitted source uses
