@@ -142,6 +142,7 @@ from .tasks.local_temporaries import local_temporaries
 from .tasks.merge_serial import merge_serial
 from .tasks.offload import offload
 from .tasks.ordered_loops import ordered_loops
+from .threads.banked_arrays import banked_arrays
 from .threads.blocks_in_order import blocks_in_order
 from .threads.check_threads import check_threads
 from .threads.few_threads import few_threads
@@ -278,7 +279,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     short_quotients: ("div",),
     index_ranges: ("add", "sub", "mul", "shl"),
     **dict.fromkeys((exact_ends, lane_terms, lookup_tables, short_vectors, static_rows, unroll_loops), (RangeFor,)),
-    register_arrays: (Tensor,),
+    **dict.fromkeys((banked_arrays, register_arrays), (Tensor,)),
     added_shifts: ("sar", "shr"),
     early_selections: (IfExp,),
     rejoined_threads: (Break,),
@@ -451,6 +452,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         whole_atomics,  # likewise
         loads_in_flight,  # after all passes that change what an iteration loads
         few_threads,  # likewise; after all passes that need a number of threads
+        banked_arrays,  # after `register_arrays`, for what it leaves, and `few_threads`
         lookup_tables,  # after `few_threads`, which chooses the threads of a block; it adds no sum that may wrap
         until_stable(dead_code, after=(lookup_tables,)),  # what only the tabulated values needed
         rejoined_threads,  # after all passes that change loops or conditions
