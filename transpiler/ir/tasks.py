@@ -180,6 +180,7 @@ class Task:
         reductions: values that the iterations combine.
         join: stores `accumulator op other` to the accumulator of each reduction.
         epilogue: statements after the loop, which use the joined values; they depend on no value of `prologue`.
+        tables: fills arrays that the threads of a block share, before any iteration; a barrier follows (GPUs).
         private: arrays of which each thread adds to a copy.
         block_sums: arrays of which each block adds to a copy in shared memory.
         overlaps: a thread may run several iterations at a time, whose loads overlap.
@@ -221,6 +222,7 @@ class Task:
     epilogue: Block = field(default_factory=Block)
     blocks_done: Temporary | None = None
     ends_alone: bool = False
+    tables: Block = field(default_factory=Block)
     private: list[PrivateSums] = field(default_factory=list)
     block_sums: list[Array] = field(default_factory=list)
     overlaps: bool = False
@@ -290,7 +292,8 @@ class Task:
 
     def roots(self) -> list[Block]:
         """Return the outermost blocks: the prologue and the body; with reductions also what follows the loop."""
-        return [self.prologue, self.body, *([self.join, self.epilogue] if self.reductions else [])]
+        tables = [self.tables] if self.tables.statements else []
+        return [self.prologue, self.body, *([self.join, self.epilogue] if self.reductions else []), *tables]
 
 
 @dataclass(eq=False, slots=True)

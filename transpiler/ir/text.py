@@ -194,29 +194,28 @@ class _Printer:
             self.depth += 1
             self.located(task.loop)
             self.depth -= 1
-            if task.reductions:
-                self.reductions(task)
-            copies = [
-                f"private {sums.array.name}: {sums.most_threads} copies{' or none' * sums.is_choice}"
-                for sums in task.private
-            ]
-            for line in (*copies, *(f"copy of each block: {array.name}" for array in task.block_sums)):
-                self.depth = 2
-                self.line(line)
-                self.depth = 1
+            self.depth += 1
+            self.after_loop(task)
+            self.depth -= 1
         self.line("}")
 
-    def reductions(self, task: Task) -> None:
-        """Print the reductions of a task, and what follows its loop."""
-        self.depth += 1
+    def after_loop(self, task: Task) -> None:
+        """Print the reductions of a task, what follows its loop, and what a block and its threads have of their own."""
         for reduction in task.reductions:
-            parameter = reduction.accumulator
             run = f", runs of {reduction.run.type} in {reduction.run.name}" if reduction.run is not None else ""
-            self.line(f"reduce {parameter.name}: {parameter.type} by {reduction.op}{run}")
-        self.line(f"epilogue{' of the last block' * bool(task.blocks_done)}{', always' * task.ends_alone} {{")
-        self.block(task.epilogue)
-        self.line("}")
-        self.depth -= 1
+            self.line(f"reduce {reduction.accumulator.name}: {reduction.accumulator.type} by {reduction.op}{run}")
+        if task.reductions:
+            self.line(f"epilogue{' of the last block' * bool(task.blocks_done)}{', always' * task.ends_alone} {{")
+            self.block(task.epilogue)
+            self.line("}")
+        if task.tables.statements:
+            self.line("tables {")
+            self.block(task.tables)
+            self.line("}")
+        for sums in task.private:
+            self.line(f"private {sums.array.name}: {sums.most_threads} copies{' or none' * sums.is_choice}")
+        for array in task.block_sums:
+            self.line(f"copy of each block: {array.name}")
 
 
 class _Flat(_Printer):

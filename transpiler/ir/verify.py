@@ -157,6 +157,7 @@ class _Checker:
             if task.reductions:
                 self.block(task.join)
                 self.block(task.epilogue)
+            self.block(task.tables)
             self.reduced = set()
 
     def block(self, block: Block, close: bool = True) -> None:

@@ -135,11 +135,13 @@ from .tasks.local_temporaries import local_temporaries
 from .tasks.merge_serial import merge_serial
 from .tasks.offload import offload
 from .tasks.ordered_loops import ordered_loops
+from .threads.banked_arrays import banked_arrays
 from .threads.blocks_in_order import blocks_in_order
 from .threads.check_threads import check_threads
 from .threads.few_threads import few_threads
 from .threads.loads_ahead import loads_ahead
 from .threads.loads_in_flight import loads_in_flight
+from .threads.lookup_tables import lookup_tables
 from .threads.many_threads import many_threads
 from .threads.overlap_loads import overlap_loads
 from .threads.split_threads import split_threads
@@ -246,10 +248,8 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     unswitch_loops: (If,),
     step_addresses: (RangeFor,),
     lane_whiles: (While,),
-    short_vectors: (RangeFor,),
     short_extremes: ("gt", "lt"),
     automata: ("gt", "lt", "ge", "le", "eq", "ne"),
-    lane_terms: (RangeFor,),
     swapped_values: ("gt", "lt", "ge", "le"),
     operand_order: (Tensor,),
     expand_vectors: (Tensor,),
@@ -271,10 +271,8 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     short_angles: ("sin", "cos"),
     short_quotients: ("div",),
     index_ranges: ("add", "sub", "mul", "shl"),
-    exact_ends: (RangeFor,),
-    static_rows: (RangeFor,),
-    unroll_loops: (RangeFor,),
-    register_arrays: (Tensor,),
+    **dict.fromkeys((exact_ends, lane_terms, lookup_tables, short_vectors, static_rows, unroll_loops), (RangeFor,)),
+    **dict.fromkeys((banked_arrays, register_arrays), (Tensor,)),
     added_shifts: ("sar", "shr"),
     early_selections: (IfExp,),
     rejoined_threads: (Break,),
@@ -452,6 +450,9 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         few_threads,  # likewise; after all passes that need a number of threads
         many_threads,  # likewise
         loads_ahead,  # after `few_threads`, which leaves registers for what it loads
+        banked_arrays,  # after `register_arrays`, for what it leaves, and `few_threads`
+        lookup_tables,  # after `few_threads`, which chooses the threads of a block; it adds no sum that may wrap
+        until_stable(dead_code, after=(lookup_tables,)),  # what only the tabulated values needed
         rejoined_threads,  # after all passes that change loops or conditions
         single_iterations,  # after all passes that ask what indices may be, which functions do not know
         sparse_arrays,  # last: it adds the arrays that the emitted source uses

@@ -109,6 +109,7 @@ def opening(language: Language, p: PrintedTask, block: str) -> list[str]:
         lines.append(f'{language.size_check}({block} == {prod(p.task.tile)}, "{block_of_tile(p.task.tile)}");')
     elif is_full and language.size_check:
         lines.append(f'{language.size_check}({threads.count} % {block} == 0, "each thread has an iteration");')
+    lines += [*p.table_declarations, *p.tables]  # before the threads without an iteration leave
     is_guarded = not is_full or p.grid.is_folded  # of further rows of blocks, the last have no iterations
     if p.grid.is_folded:
         lines.append(ROWS)

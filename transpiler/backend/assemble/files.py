@@ -327,10 +327,18 @@ class FileAssembler:
                 "is_entry": True,
                 "head": entry_head(language, p, block),
                 "opening": [*first, *opening(language, p, self.context.threads_of_block(p.task))],
+                "tables": [],
+                "table_declarations": [],
             }
         qualifier = INLINED if p.task.as_lanes else language.helper_qualifier
         head = f"{qualifier}void {p.function}({', '.join(parameters) or language.no_parameters}) {{"
-        return {"is_entry": False, "head": wrapped_head(head), "opening": first}
+        return {
+            "is_entry": False,
+            "head": wrapped_head(head),
+            "opening": first,
+            "tables": p.tables,
+            "table_declarations": p.table_declarations,
+        }
 
     def _is_recursive(self, statement: Statement) -> bool:
         return isinstance(statement, Call) and self.context.signatures[statement.function].is_recursive

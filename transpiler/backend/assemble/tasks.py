@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from ...ir.functions import Call, Function, called, reachable
-from ...ir.nodes import Block, Statement
+from ...ir.nodes import Block, Statement, walk_blocks
 from ...ir.statements import RECORDS, Array, Const, Rand, Return
-from ...ir.tasks import Task
-from ...ir.threads import ThreadIndex, has_full_blocks
+from ...ir.tasks import Task, arrays_in
+from ...ir.threads import Barrier, ThreadIndex, has_full_blocks
 from ...ir.types import Struct, u1, u32
 from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import Names, bound_name
@@ -88,7 +88,8 @@ class PrintedTask:
 
     function: name of the function that runs one iteration, or the serial part. entry: name of the function to launch.
     names: of the loop's indices. prologue: lines of the entry. shared: declarations of shared arrays.
-    entry_expressions: the values of the entry.
+    entry_expressions: the values of the entry. tables: its lines that fill tables before any iteration.
+    table_declarations: of these tables, where the function of an iteration and the entry are two.
     items: iterations of one thread at a time.
     index: name of the number of an iteration in the body. shared_names: that both the body and the entry declare.
     statements: of the body, and of the functions that it calls. memory: the slots that the task reads and writes.
@@ -117,6 +118,8 @@ class PrintedTask:
     reductions: Reductions
     block_sums: BlockSums | None
     entry_expressions: Expressions
+    tables: list[str]
+    table_declarations: list[str]
     items: int
     index: str
     shared_names: set[str]
@@ -166,8 +169,10 @@ class TaskPrinter:
         by_pointer = "&" if self.language.reference_is_pointer else ""
         arguments += [f"{by_pointer}{name}" for name in reductions.arguments]
         sums = print_block_sums(entry, task) if task.block_sums else None
-        e.symbols.add(entry.symbols)
-        needs_flag = bool(reductions.done) and not self.language.has_pointers
+        tables, declarations, others = self._tables(task)
+        others = [entry, *others]
+        for other in others:
+            e.symbols.add(other.symbols)
         return PrintedTask(
             task=task,
             number=number,
@@ -181,32 +186,39 @@ class TaskPrinter:
             parameters=parameters,
             arguments=arguments,
             block=e.block,
-            shared=[
-                *declare_shared(e, _shared_arrays(e), context.options.why_comments),
-                *(["shared bool is_last;"] if needs_flag else []),
-                *(sums.declarations if sums else ()),
-            ],
+            shared=self._shared_lines(e, reductions, sums),
             reductions=reductions,
             block_sums=sums,
             items=context.options.loads if grid.is_unrolled else 1,
             entry_expressions=entry,
+            tables=tables,
+            table_declarations=declarations,
             index=e.index,
             shared_names=statements.names.given & (self.scopes[-1].given - own_names),
             uses_args=e.uses_args,
-            entry_uses_args=entry.uses_args,
-            used=e.used.with_all([entry.used]) if entry.used else e.used,
-            structs=[*e.structs_used, *entry.structs_used],
+            entry_uses_args=any(other.uses_args for other in others),
+            used=e.used.with_all([other.used for other in others if other.used]),
+            structs=[*e.structs_used, *(struct for other in others for struct in other.structs_used)],
             helpers=[
                 *e.helpers,
-                *entry.helpers,
+                *(helper for other in others for helper in other.helpers),
                 *(self.language.unroll_helpers if grid.is_unrolled else ()),
                 *attributes_of(task),
             ],
             symbols=e.symbols,
-            functions=called(task.body) if Call in kinds else [],
+            functions=called(task.body, task.tables) if Call in kinds or task.tables.statements else [],
             statements=inside,
             memory=memory_of(task, inside),
         )
+
+    def _shared_lines(self, e: Expressions, reductions: Reductions, sums: BlockSums | None) -> list[str]:
+        """Return the declarations of what the threads of a block share."""
+        needs_flag = bool(reductions.done) and not self.language.has_pointers
+        return [
+            *declare_shared(e, _shared_arrays(e), self.context.options.why_comments),
+            *(["shared bool is_last;"] if needs_flag else []),
+            *(sums.declarations if sums else ()),
+        ]
 
     def function(self, function: Function) -> PrintedFunction:
         """Print a real function."""
@@ -273,10 +285,28 @@ class TaskPrinter:
         printer.block(block)
         leave_by_loop(printer, self.capabilities.branch_depth_limit)
         if self.language.has_pointers:
-            arrays = _shared_arrays(printer.e)
+            filled = arrays_in([*walk_blocks(task.tables)])
+            arrays = [array for array in _shared_arrays(printer.e) if array not in filled]
             declared = declare_shared(printer.e, arrays, self.context.options.why_comments)
             printer.lines[:0] = [Line(0, line) for line in declared]
         return self._with_comments(printer.lines), names, printer
+
+    def _tables(self, task: Task) -> tuple[list[str], list[str], list[Expressions]]:
+        """Print what fills the tables of a block: lines, declarations of the tables, and what the lines use."""
+        if not task.tables.statements:
+            return [], [], []
+        context, language = self.context, self.language
+        printer = self._statements(place([(task.tables, [])], self._is_infix))
+        printer.comments = False
+        printer.e.block_size = context.threads_of_block(task)
+        printer.block(task.tables)
+        for call in language.barrier(language, Barrier("block"), False, ""):
+            printer.e.use(call)
+            printer.emit(f"{call.template};")
+        declared: list[str] = []
+        if language.has_pointers:  # other languages declare what threads share outside of functions
+            declared = declare_shared(printer.e, _shared_arrays(printer.e), context.options.why_comments)
+        return [INDENT * line.depth + line.text for line in printer.lines], declared, [printer.e]
 
     def _with_comments(self, lines: list[Line]) -> list[Line]:
         """Return the lines of a function with the comments that the options want."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ...ir.constants import constant_range
 from ...ir.nodes import Statement, walk
 from ...ir.statements import ALL, Const, RangeFor, is_const
+from ...ir.threads import ThreadIndex
 from ...ir.types import Scalar, i32, i64
 from ..languages.common.literals import scalar_name
 from ..languages.common.naming import Names
@@ -35,6 +36,8 @@ def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str, is_wide: boo
     step, size = int(step_value.value), abs(int(step_value.value))
     by = e.of(step_value).source if step_value.origin is not None and step > 1 else str(size)
     start, end = bound(e, loop.starts[axis]), bound(e, loop.ends[axis])
+    if isinstance(loop.starts[axis], ThreadIndex) and start.source == f"int({e.language.only_index})":
+        start = Rendered(e.language.only_index)  # C converts it
     is_open = not loop.exact_ends or loop.exact_ends[axis] is None
     if not is_open:
         constant = loop.ends[axis]

@@ -106,7 +106,6 @@ class _Reader:
         self.declared = {line.strip() for number, line in lines_of_kernel if number not in statements}
 
     # --- the outer structure
-
     def run(self) -> None:
         self._header()
         for function in self.kernel.functions:
@@ -166,12 +165,13 @@ class _Reader:
         self.position += 1
 
     def _after_loop(self, task: Task) -> None:
-        """Read what follows the loop of a task: declarations of reductions, and the epilogue."""
+        """Read what follows the loop of a task: declarations of reductions, the epilogue, tables."""
         line = self._next("`}`")
         if line.text.startswith("epilogue") and line.text.endswith("{") and task.reductions:
             task.epilogue = self._block()
-            return
-        if line.text not in self.declared:
+        elif line.text == "tables {" and task.tables.statements:
+            task.tables = self._block()
+        elif line.text not in self.declared:
             raise TextError(line.number, f"`{line.text}` cannot follow the loop of a task", "put it into the loop")
 
     def _next(self, wanted: str) -> Line:

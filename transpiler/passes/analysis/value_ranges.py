@@ -161,6 +161,8 @@ class ValueRanges(Rewriter):
         if before is None or isinstance(value, Const):
             return
         both = max(before[0], interval[0]), min(before[1], interval[1])
+        if value.__class__ is LoopIndex:
+            both = _of_steps(value, both)
         if both != before and both[0] <= both[1]:  # else this code is unreachable
             key = _key(value)
             self.trail.append((key, self.known.get(key)))
@@ -274,6 +276,17 @@ def _without(interval: Interval, other: Interval) -> Interval:
     if other[0] != other[1]:
         return interval
     return interval[0] + (interval[0] == other[0]), interval[1] - (interval[1] == other[0])
+
+
+def _of_steps(index: Statement, interval: Interval) -> Interval:
+    """Return an interval whose end the index of a loop reaches: 48, not 63, by steps of 16 from 0."""
+    assert isinstance(index, LoopIndex)
+    if not isinstance(index.loop, RangeFor):
+        return interval
+    start, step = index.loop.starts[index.axis], index.loop.steps[index.axis]
+    if not (isinstance(start, Const) and isinstance(step, Const)) or step.value <= 1 or interval[1] < start.value:
+        return interval
+    return interval[0], interval[1] - int(interval[1] - start.value) % int(step.value)
 
 
 def _exits(statement: Statement) -> bool:
