@@ -27,6 +27,7 @@ import numpy as np
 
 from .loops import FAMILIES as LOOPS
 from .loops import indented
+from .steps import steps
 
 EDGES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65)
 DTYPES = {"i32": np.int32, "u32": np.uint32, "f32": np.float32, "i64": np.int64, "f64": np.float64}
@@ -56,7 +57,7 @@ class Choices:
         families: dict[str, Callable[[], list[str]]] = {
             "rows": self.rows, "moves": self.moves, "stencil": self.stencil, "tiles": self.tiles,
             "local": self.local, "serial": self.serial, "scatter": self.scatter, "cells": self.cells,
-            **{name: partial(family, self) for name, family in LOOPS.items()},
+            **{name: partial(family, self) for name, family in {**LOOPS, "steps": steps}.items()},
         }  # fmt: skip
         self.family = self.random.choice(only or tuple(families))
         body = families[self.family]()
@@ -418,7 +419,7 @@ def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None
     """Let passes take loops that are too short to be worth it. change: of a module, a name and its value."""
     from shadesmith.transpiler.passes.atomics import block_sums
     from shadesmith.transpiler.passes.loops import axis_sums, row_lanes
-    from shadesmith.transpiler.passes.rows import block_scans
+    from shadesmith.transpiler.passes.rows import block_scans, shared_steps
     from shadesmith.transpiler.passes.tiles import block_tiles
     from shadesmith.transpiler.passes.tiles.parts import register_plan
     from shadesmith.transpiler.passes.wide.parts import whole_rows, widenable
@@ -435,6 +436,8 @@ def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None
     change(block_scans, "FEWEST", 1)
     change(block_scans, "SHORTEST", 1)
     change(block_scans, "LONG", 1)
+    change(shared_steps, "SHORTEST", 1)
+    change(shared_steps, "LONG", 1)
     change(axis_sums, "FEWEST_ROWS", 1)
     change(axis_sums, "SHORTEST", 1)
     change(axis_sums, "FEWEST", 1)

@@ -125,6 +125,7 @@ from .lowering.split_arrays import split_arrays
 from .rows.block_scans import block_scans
 from .rows.shared_columns import shared_columns
 from .rows.shared_rows import shared_rows
+from .rows.shared_steps import shared_steps
 from .sparse.activate_cells import activate_cells
 from .sparse.deactivate_cells import deactivate_cells
 from .sparse.sparse_arrays import sparse_arrays
@@ -216,13 +217,10 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     local_atomics: (AtomicOp,),
     demote_atomics: (AtomicOp,),
     unroll_reductions: (AtomicOp,),
-    fold_recurrences: (RangeFor,),
-    hoist_loads: (RangeFor,),
-    unroll_components: (RangeFor,),
+    **dict.fromkeys((fold_recurrences, hoist_loads, unroll_components), (RangeFor,)),
     axis_sums: (AtomicOp,),
     flush_subnormals: DECAYS,
-    keep_elements: (RangeFor, While),
-    loads_before_loops: (RangeFor, While),
+    **dict.fromkeys((keep_elements, loads_before_loops), (RangeFor, While)),
     carried_elements: (RangeFor,),
     block_scans: (RangeFor,),
     joined_sums: (AtomicOp,),
@@ -236,6 +234,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     product_rows: (RangeFor,),
     shared_rows: (LocalStore, AtomicOp, GlobalStore),
     shared_columns: (LocalStore,),
+    shared_steps: (GlobalStore,),
     staged_stores: (GlobalStore,),
     vector_atomics: (AtomicOp,),
     whole_atomics: (MatrixElement,),
@@ -365,6 +364,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         block_tiles,  # after these: an entry with copies has no barriers in its iterations
         shared_rows,  # after `block_tiles`: a row of a tile is none, and what it adds are loops over few steps
         shared_columns,  # likewise; after `shared_rows`, which makes loops over rows
+        shared_steps,  # after these, which take loops that they can share without barriers
         transposed_tiles,  # after these, whose loops have an order or share rows
         peel_borders,  # after these, which leave attributes at the loops that stay whole
         overlap_loads,  # after `block_sums`, whose loops overlap already

@@ -105,10 +105,10 @@ def _uniform_base(base: Statement | None) -> object:
 
 
 def _are_exclusive(array: Array, pointers: list[GlobalPtr], loop: RangeFor) -> bool:
-    return _has_exclusive_threads(pointers) if array.is_shared else _has_exclusive_axes(pointers, loop)
+    return _has_exclusive_threads(pointers) if array.is_shared else has_exclusive_axes(pointers, loop)
 
 
-def _has_exclusive_axes(pointers: list[GlobalPtr], loop: RangeFor) -> bool:
+def has_exclusive_axes(pointers: list[GlobalPtr], loop: RangeFor) -> bool:
     """Return whether for each axis of the loop some axis of all pointers is that index plus one constant."""
     common = _index_axes(pointers[0], loop)
     for pointer in pointers[1:]:

@@ -33,12 +33,17 @@ MOST_ELEMENTS = 4
 
 
 def accumulators(
-    row: RangeFor, fast_math: bool, known: Collection[Statement] = frozenset(), vectors: bool = False
+    row: RangeFor,
+    fast_math: bool,
+    known: Collection[Statement] = frozenset(),
+    vectors: bool = False,
+    may_leave: bool = False,
 ) -> dict[Alloca, str] | None:
     """Return the variables that a loop only adds to or takes the least or greatest of; None if it does anything else
     than that and storing elements.
 
     known: stores and changes of other kinds that threads may share. vectors: variables may be short vectors.
+    may_leave: iterations may end early, and loops inside.
     """
     inside = {s for s in walk(row.body) if isinstance(s, Alloca)}
     found: dict[Alloca, str] = {}
@@ -53,7 +58,7 @@ def accumulators(
                 return None
             own_loads.add(statement.value.operands[0])  # type: ignore[attr-defined]
         elif (
-            isinstance(statement, (Break, Continue))
+            (isinstance(statement, (Break, Continue)) and not may_leave)
             or (isinstance(statement, Call) and statement.EFFECT)
             or (
                 statement.EFFECT & (Effect.WRITE | Effect.FENCE)
