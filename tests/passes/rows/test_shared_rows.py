@@ -371,3 +371,20 @@ def test_parts_of_rows_between_bounds_that_are_read(target, length):
             own = range(part * step, min(part * step + step, int(stops[i])))
             assert y[i, part] == 1 + sum(int(values[i, k]) * (k + 1) for k in own)
     assert "16 threads share a row" in splits.source(arch=ti.cuda)
+
+
+@pytest.mark.parametrize(("pixels", "is_shared"), [(64, True), (65, False)])
+def test_rows_that_many_iterations_have(pixels: int, is_shared: bool) -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    lights, counts, image = ti.field(ti.f32, (4, 128)), ti.field(ti.i32, 4), ti.field(ti.f32, pixels)
+
+    @ti.kernel
+    def shade():
+        for i in image:
+            tile = i * 4 // pixels
+            s = 0.0
+            for k in range(counts[tile]):
+                s += lights[tile, k] * i
+            image[i] = s
+
+    assert ("(shared_rows)" in shade.source(arch=ti.cuda)) is is_shared
