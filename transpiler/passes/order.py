@@ -449,10 +449,10 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         loads_in_flight,  # after all passes that change what an iteration loads
         few_threads,  # likewise; after all passes that need a number of threads
         many_threads,  # likewise
-        loads_ahead,  # after `few_threads`, which leaves registers for what it loads
         banked_arrays,  # after `register_arrays`, for what it leaves, and `few_threads`
         lookup_tables,  # after `few_threads`, which chooses the threads of a block; it adds no sum that may wrap
         until_stable(dead_code, after=(lookup_tables,)),  # what only the tabulated values needed
+        loads_ahead,  # after `few_threads`, which leaves registers for loads, and `lookup_tables`, which removes some
         rejoined_threads,  # after all passes that change loops or conditions
         single_iterations,  # after all passes that ask what indices may be, which functions do not know
         sparse_arrays,  # last: it adds the arrays that the emitted source uses

@@ -70,11 +70,7 @@ def _loads_ahead(task: Task, loop: RangeFor) -> bool:
     stores = [base_pointer(s.pointer) for s in inside if isinstance(s, GlobalStore)]
     read = [place.array for place in loads.values() if isinstance(place, GlobalPtr)]
     written = [place.array for place in stores if isinstance(place, GlobalPtr)]
-    if (
-        not read
-        or len(read) + len(written) < len(loads) + len(stores)
-        or any(array.is_shared for array in read + written)
-    ):
+    if len(read) + len(written) < len(loads) + len(stores) or all(array.is_shared for array in read):
         return False
     if any(task.may_share(array, other) for array in read for other in written):
         return False
