@@ -115,6 +115,17 @@ def test_serial_task_needs_no_atomics(sketch):
     assert "atomic" not in after(sketch)
 
 
+@pytest.mark.parametrize(("iterations", "is_loaded", "plain"), [(1, True, True), (1, False, False), (2, True, False)])
+def test_loop_of_one_iteration_adds_plainly_to_what_it_loads(sketch, iterations, is_loaded, plain):
+    with sketch.into(sketch.loop(iterations).body):
+        inner = sketch.loop(4)
+        with sketch.into(inner.body):
+            i = sketch.index(inner)
+            value = sketch.read(sketch.a if is_loaded else sketch.b, i)
+            sketch.atomic("add", sketch.ptr(sketch.a, sketch.op("add", i, sketch.const(1))), value)
+    assert ("atomic" not in after(sketch)) is plain
+
+
 def test_variable_of_the_iteration_is_plain_before_offload(sketch):
     with sketch.into(sketch.loop(8).body):
         sketch.atomic("max", sketch.var("x", one(sketch)), sketch.arg("w"))

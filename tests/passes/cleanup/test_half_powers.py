@@ -38,3 +38,18 @@ def test_sources(arch):
     assert not call.search(powers.source(*given, arch=arch))
     ti.init(arch=ti.python, log_level=ti.ERROR, fast_math=False)
     assert call.search(powers.source(*given, arch=arch))
+
+
+@ti.kernel
+def zeroth_powers(x: ti.types.ndarray(ti.f32, 1), n: ti.types.ndarray(ti.i32, 1), y: ti.types.ndarray(ti.f32, 1)):
+    for i in x:
+        y[i] = x[i] ** 0 + x[i] ** 0.0
+        n[i] **= 0
+
+
+def test_zeroth_powers_are_1(target):
+    """Also of 0 and of what is no number."""
+    x, n, y = np.float32([0, -2, np.nan, np.inf]), np.int32([0, 1, -1, 7]), np.zeros(4, np.float32)
+    zeroth_powers(x, n, y)
+    assert (y == 2).all() and (n == 1).all()
+    assert not re.search(r"(?<!\w)pow\w*\(", zeroth_powers.source(x, n, y))

@@ -44,6 +44,23 @@ def test_starts_of_cells(target: str, n: int) -> None:
     assert "int thread = threadIdx.x;" in cuda(scan)
 
 
+def test_sums_in_place_in_a_loop_of_one_iteration(target: str) -> None:
+    """`for _ in range(1)` makes a loop serial, too, and its additions need not be atomic."""
+    start = ti.field(ti.i32, 2501)
+    values = (np.arange(2501) * 7 % 11 - 3).astype(np.int32)
+    start.from_numpy(values)
+
+    @ti.kernel
+    def scan():
+        for _ in range(1):
+            for b in range(2500):
+                start[b + 1] += start[b]
+
+    scan()
+    assert np.array_equal(start.to_numpy(), np.cumsum(values))
+    assert NOTE in cuda(scan)
+
+
 def test_a_function_reads_what_one_thread_stores() -> None:
     """All threads have called it before the first one stores."""
     ti.init(arch=ti.cpu, log_level=ti.ERROR)

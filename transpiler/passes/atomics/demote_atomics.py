@@ -11,6 +11,9 @@ each is looked at alone: they are never one element. Reads do not matter: with o
 new value, atomic or not. In shared memory the number of a thread is used like the loop's indices, and if blocks are
 loops (C) one core has all of that memory.
 
+In a loop of one iteration, `for _ in range(1)`, what is added to an array that the loop loads is plain:
+`s[b + 1] += s[b]` is a sum of those before, which `block_scans` takes.
+
 Several ndarrays that are written, `v[i] += a[i]; x[i] += dt * v[i]`, may be one array with several names: each
 iteration has elements of its own then, too. If they were parts of one array that overlap, iterations would load what
 others change, and nothing is promised of the result; where all accesses are atomic operations, it is, and they stay.
@@ -24,8 +27,18 @@ from ...ir.builder import Builder
 from ...ir.functions import Reference
 from ...ir.nodes import Block, Remark, Statement, walk
 from ...ir.ops import ATOMIC_OPS
-from ...ir.statements import Alloca, AtomicOp, Const, GlobalPtr, RangeFor, StructFor, base_pointer
-from ...ir.tasks import Kernel
+from ...ir.statements import (
+    Alloca,
+    Array,
+    AtomicOp,
+    Const,
+    GlobalLoad,
+    GlobalPtr,
+    RangeFor,
+    StructFor,
+    base_pointer,
+)
+from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar
 from ..analysis.loops.exclusive import exclusive_pointers
 from ..context import PassContext
@@ -114,13 +127,30 @@ def _exclusive_in_tasks(kernel: Kernel, context: PassContext) -> dict[AtomicOp, 
             continue
         exclusive = exclusive_pointers(task)
         as_loops = set(kernel.shared) if context.capabilities.blocks_as_loops else set()
+        carried = _loaded_arrays(task) if _has_one_iteration(task.loop) else set[Array]()
         for atomic in atomics:
             base = base_pointer(atomic.pointer)
             if task.loop is None or isinstance(base, Alloca):
                 result[atomic] = ""
+            elif isinstance(base, GlobalPtr) and base.array in carried:
+                result[atomic] = "there is one iteration"
             elif isinstance(base, GlobalPtr) and base in exclusive:
                 reason = "no other thread writes it" if base.array.is_shared else "no other iteration writes it"
                 result[atomic] = "" if atomic.location.is_derivative else reason  # Python has no atomic operation there
             elif isinstance(base, GlobalPtr) and base.array in as_loops:
                 result[atomic] = "one core runs the whole block"
     return result
+
+
+def _has_one_iteration(loop: Statement | None) -> bool:
+    """Return whether a loop is a `for _ in range(1)`, which makes the loops inside serial."""
+    return isinstance(loop, RangeFor) and all(
+        isinstance(start, Const) and isinstance(end, Const) and end.value - start.value == 1
+        for start, end in zip(loop.starts, loop.ends, strict=True)
+    )
+
+
+def _loaded_arrays(task: Task) -> set[Array]:
+    """Return the arrays that a task loads: to others, an atomic addition waits for nothing, a plain one for a load."""
+    loads = (base_pointer(one.pointer) for one in walk(task.body) if isinstance(one, GlobalLoad))
+    return {base.array for base in loads if isinstance(base, GlobalPtr)}
