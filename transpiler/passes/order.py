@@ -356,10 +356,10 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
         fuse_result,  # after `reduce_atomics`: what follows the loop joins its task
         private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array
-        block_sums,  # after `reduce_atomics`, likewise
-        block_local,  # after `reduce_atomics`: an entry with reductions has no barriers in its iterations
         split_sums,  # before `register_tiles`, for which it makes blocks enough
-        register_tiles,  # after these: an entry with reductions has no barriers in its iterations
+        register_tiles,  # after `reduce_atomics`: an entry with reductions has no barriers in its iterations
+        block_sums,  # after `reduce_atomics` and `register_tiles`: tiles save more than copies
+        block_local,  # after `reduce_atomics`: an entry with reductions has no barriers in its iterations
         product_rows,  # likewise; before `shared_rows`, which would take its rows
         block_tiles,  # after these: an entry with copies has no barriers in its iterations
         shared_rows,  # after `block_tiles`: a row of a tile is none, and what it adds are loops over few steps

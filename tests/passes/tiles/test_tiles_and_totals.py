@@ -78,3 +78,22 @@ def test_known_sizes(target: str, n: int) -> None:
     np.testing.assert_allclose(total[None], true.sum(), rtol=1e-5)
     text = run.source(arch=getattr(ti, target))
     assert "(block_tiles)" in text and "joined below (reduce_atomics)" in text
+
+
+@pytest.mark.parametrize("by_value", [False, True])
+def test_additions_to_few_elements_beside_a_product(by_value: bool) -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    g, c, high = ti.field(ti.u32, (512, 64)), ti.field(ti.i32, (512, 512)), ti.field(ti.i32, 512)
+
+    @ti.kernel
+    def count():
+        for a, b in c:
+            n = 0
+            for w in range(64):
+                n += ti.cast(ti.math.popcnt(g[a, w] & g[b, w]), ti.i32)
+            c[a, b] = n
+            if n > 900:
+                high[n % 512 if ti.static(by_value) else a] += 1
+
+    source = count.source(arch=ti.cuda)
+    assert ("(register_tiles)" in source) is not by_value and ("(block_sums)" in source) is by_value

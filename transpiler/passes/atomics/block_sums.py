@@ -13,12 +13,12 @@ from __future__ import annotations
 from math import prod
 
 from ...ir.functions import reachable
-from ...ir.nodes import Block, Remark, Statement, blocks, operands
-from ...ir.statements import RECORDS, Array, AtomicOp, Const, GlobalPtr, Operation, RangeFor, While, base_pointer
+from ...ir.nodes import Block, Remark, Statement, blocks
+from ...ir.statements import RECORDS, Array, AtomicOp, RangeFor, While
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, element_of, f32, i32, u32
-from ..analysis.loops.scattered_sums import scattered
-from ..analysis.queries import has_few_iterations, is_index_of, trip_count
+from ..analysis.loops.scattered_sums import is_scattered, scattered
+from ..analysis.queries import has_few_iterations, trip_count
 from ..context import PassContext
 
 FEWEST_ITERATIONS, MANY_ITERATIONS = 1 << 14, 1 << 18
@@ -50,7 +50,7 @@ def block_sums(kernel: Kernel, context: PassContext) -> bool:
     if any(isinstance(s, RECORDS) for root in kernel.roots() for s in reachable(root)):
         return False  # a failed check ends a thread before it comes to the barrier
     for task in kernel.tasks:
-        if has_few_iterations(task, FEWEST_ITERATIONS):
+        if task.tile or has_few_iterations(task, FEWEST_ITERATIONS):
             continue
         found, is_large = _copied(task, context)
         if found:
@@ -76,7 +76,7 @@ def _copied(task: Task, context: PassContext) -> tuple[dict[Array, list[AtomicOp
     for array in sorted(suitable, key=_size):  # stable: arrays of one size stay in order
         is_plain = isinstance(array.element, Scalar) and _size(array) <= FEW_BYTES
         is_long = repeated[array] >= MANY_ITERATIONS
-        if size + _size(array) <= most and (is_plain or (is_long and _is_scattered(task, suitable[array]))):
+        if size + _size(array) <= most and (is_plain or (is_long and is_scattered(task, suitable[array]))):
             size, found[array] = size + _size(array), suitable[array]
     has_vectors = count >= MANY_ITERATIONS and any(isinstance(array.element, Tensor) for array in found)
     return found, size > FEW_BYTES or has_vectors
@@ -111,19 +111,6 @@ def _is_long(statement: Statement) -> bool:
     if isinstance(statement, RangeFor) and (trip_count(statement) or LONG) >= LONG:
         return True
     return any(_is_long(inner) for block in blocks(statement) for inner in block)
-
-
-def _is_scattered(task: Task, additions: list[AtomicOp]) -> bool:
-    """Return whether some index of the additions is more than arithmetic on the loop's: else few threads share one."""
-    pointers = [base_pointer(atomic.pointer) for atomic in additions]
-    values = [index for pointer in pointers if isinstance(pointer, GlobalPtr) for index in pointer.indices]
-    while values:
-        value = values.pop()
-        if isinstance(value, Operation):
-            values += operands(value)
-        elif not isinstance(value, Const) and not is_index_of(value, task.loop):
-            return True
-    return False
 
 
 def _is_suitable(array: Array, context: PassContext) -> bool:

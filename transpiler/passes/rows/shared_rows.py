@@ -52,7 +52,7 @@ from collections.abc import Collection, Mapping
 from itertools import product
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Remark, Statement, walk_blocks
+from ...ir.nodes import Block, Remark, Statement, walk, walk_blocks
 from ...ir.statements import (
     Alloca,
     Array,
@@ -64,6 +64,7 @@ from ...ir.statements import (
     LoopIndex,
     MatrixPtr,
     RangeFor,
+    repeats,
 )
 from ...ir.tasks import Apart, AtLeast, AtMost, Condition, Kernel, Length, Task
 from ...ir.threads import Barrier, Collective
@@ -99,6 +100,7 @@ from .parts.row_lengths import (
     threads_of_block,
 )
 from .parts.row_loops import Late, RowLoops, exchange_together, is_counted, joined_late, loops_over_rows
+from .parts.rows_in_branches import leave_branch
 from .parts.strided_rows import GUARD, stride
 
 FEW_EXCHANGES = 3
@@ -117,7 +119,8 @@ def shared_rows(kernel: Kernel, context: PassContext) -> bool:
         return False
     changed = False
     for task in list(kernel.tasks):
-        changed |= _divide_flat(kernel, task, most, context) or _divide(kernel, task, most, context)
+        is_shared = _divide_flat(kernel, task, most, context) or _divide(kernel, task, most, context)
+        changed |= is_shared or _divide_in_branch(kernel, task, most, context)
     return changed
 
 
@@ -199,6 +202,20 @@ def _divide(kernel: Kernel, task: Task, most: int, context: PassContext, is_firs
         own = max(threads_of_block(task.loop, rows), lanes)
     _share(kernel, task, loops.outer_are_rows, own, context)
     return True
+
+
+def _divide_in_branch(kernel: Kernel, task: Task, most: int, context: PassContext) -> bool:
+    """Share rows that are in a branch of a task, if that is right and worth it; return whether it is."""
+    if not any(isinstance(s, If) and any(map(repeats, walk(s.then))) for s in task.body):
+        return False
+    whole = copy_of(task)
+    if not leave_branch(whole):
+        return False
+    put_in_place(kernel, task, [whole])
+    if _divide(kernel, whole, most, context):
+        return True
+    put_in_place(kernel, whole, [task])
+    return False
 
 
 def _split_off_blocks(kernel: Kernel, task: Task, conditions: list[Condition]) -> Task:

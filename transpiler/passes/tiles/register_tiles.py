@@ -27,12 +27,13 @@ loads is stored by the iterations.
 
 from __future__ import annotations
 
-from math import gcd
+from math import gcd, prod
 
 from ...ir.nodes import walk
 from ...ir.statements import repeats
 from ...ir.tasks import Apart, AtLeast, Choice, Condition, Kernel, Length, MultipleOf, Task
 from ...options import Capabilities
+from ..analysis.loops.scattered_sums import is_scattered, scattered
 from ..analysis.queries import count_along, trip_count
 from ..context import PassContext
 from ..tasks.parts.copies import copy_of, put_in_place, say_when, split
@@ -53,6 +54,9 @@ from .parts.register_plan import (
 from .parts.sided_factors import arranged_copy, prepare_serial
 from .parts.tiling import Tiling
 
+FEW = 1 << 11
+"""The most elements of an array of which blocks have copies in any case (`block_sums`)."""
+
 
 def register_tiles(kernel: Kernel, context: PassContext) -> bool:
     """Give such loops of GPUs tiles."""
@@ -62,7 +66,7 @@ def register_tiles(kernel: Kernel, context: PassContext) -> bool:
     if options.has_own_block_dim or not options.make_block_local:
         return False
     changed = False
-    for task in list(kernel.tasks):
+    for task in [task for task in kernel.tasks if not _adds_to_few(task)]:
         plan = _arranged(task, capabilities, options.fast_math)
         if plan is None and _has_serial_loop(task) and with_whole_sums(whole := copy_of(task), options.fast_math):
             plan = _arranged(whole, capabilities, options.fast_math)
@@ -78,6 +82,12 @@ def register_tiles(kernel: Kernel, context: PassContext) -> bool:
                 Tiling(kernel, own, of_own).run()
             changed = True
     return changed
+
+
+def _adds_to_few(task: Task) -> bool:
+    """Return whether a task adds to few elements, and values say to which: threads wait for each other there."""
+    added = scattered(task, reduces=True)
+    return any(prod(array.shape or ()) <= FEW and is_scattered(task, added[array]) for array in added)
 
 
 def _has_serial_loop(task: Task) -> bool:

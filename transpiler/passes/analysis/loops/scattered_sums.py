@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection
 
 from ....ir.functions import calls, reachable
 from ....ir.nodes import Effect, Statement, count_uses, operands, walk
-from ....ir.statements import Array, AtomicOp, GlobalPtr, MatrixPtr, base_pointer
+from ....ir.statements import Array, AtomicOp, Const, GlobalPtr, MatrixPtr, Operation, base_pointer
 from ....ir.tasks import Task
 from ....ir.threads import depends_on_block
 from ....ir.types import Scalar, Tensor, element_of, f32, f64, i32, i64, u32, u64
-from ...analysis.queries import is_dense
+from ...analysis.queries import is_dense, is_index_of
 
 
 def scattered(
@@ -54,3 +54,16 @@ def is_summed_field(array: Array) -> bool:
         return False
     is_plain = isinstance(array.element, (Scalar, Tensor))
     return is_plain and element_of(array.element) in (f32, f64, i32, u32, i64, u64) and not array.may_alias
+
+
+def is_scattered(task: Task, additions: list[AtomicOp]) -> bool:
+    """Return whether some index of the additions is more than arithmetic on the loop's: else few threads share one."""
+    pointers = [base_pointer(atomic.pointer) for atomic in additions]
+    values = [index for pointer in pointers if isinstance(pointer, GlobalPtr) for index in pointer.indices]
+    while values:
+        value = values.pop()
+        if isinstance(value, Operation):
+            values += operands(value)
+        elif not isinstance(value, Const) and not is_index_of(value, task.loop):
+            return True
+    return False

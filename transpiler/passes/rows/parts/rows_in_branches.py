@@ -1,0 +1,58 @@
+"""Takes loops over rows out of a branch on which all threads of a row agree, so that they may share these.
+
+    if labels[t] >= 0 {                          m = -inf
+        m = -inf                                 for c in 0 .. (n if labels[t] >= 0 else 0) { m = max(m, x[t, c]) }
+        for c in 0 .. n { m = max(m, x[t, c]) }  if labels[t] >= 0 { loss += log(m) }
+        loss += log(m)                       ->
+    }
+
+Threads exchange what they have found outside of branches: others of the warp have rows that may be in another one.
+"""
+
+from __future__ import annotations
+
+from ....ir.builder import Builder
+from ....ir.nodes import Block, Effect, Statement, walk
+from ....ir.statements import Alloca, GlobalLoad, GlobalPtr, If, LocalStore, RangeFor, base_pointer, repeats
+from ....ir.tasks import Task
+from ...analysis.queries import surely_exists
+
+
+def leave_branch(task: Task) -> bool:
+    """Take the loops of a task out of its only branch that has some; return whether that is right."""
+    body = task.body.statements
+    around = [s for s in body if any(map(repeats, walk(Block([s]))))]
+    if len(around) != 1 or not isinstance(branch := around[0], If) or _has_others(branch):
+        return False
+    inside = branch.then.statements
+    loops = [s for s in inside if any(map(repeats, walk(Block([s]))))]
+    last = inside.index(loops[-1]) + 1
+    own: set[Statement] = {s for s in inside if isinstance(s, Alloca)}
+    if not all(s in loops or _is_private(s, own) for s in inside[:last]):
+        return False
+    builder = Builder(Block(), branch.location)
+    for statement in inside[:last]:
+        if statement in loops:
+            if not isinstance(statement, RangeFor) or len(statement.starts) != 1:
+                return False
+            ends = builder.op("select", branch.condition, statement.ends[0], statement.starts[0])
+            statement.ends = [ends]
+        builder.add(statement)
+    if inside[last:]:
+        builder.add(If(branch.condition, location=branch.location)).then.statements += inside[last:]
+    task.body.replace(branch, builder.block)
+    return True
+
+
+def _has_others(branch: If) -> bool:
+    return branch.otherwise is not None and bool(branch.otherwise.statements)
+
+
+def _is_private(statement: Statement, own: set[Statement]) -> bool:
+    """Return whether a statement may run where the branch is not taken: it changes variables of the branch, `own`."""
+    if isinstance(statement, GlobalLoad):
+        pointer = base_pointer(statement.pointer)
+        return isinstance(pointer, GlobalPtr) and surely_exists(pointer)
+    if isinstance(statement, LocalStore):
+        return base_pointer(statement.pointer) in own
+    return isinstance(statement, Alloca) or (statement.EFFECT & ~Effect.READ == Effect.NONE and not statement.BLOCKS)
