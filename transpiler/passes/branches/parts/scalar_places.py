@@ -1,7 +1,8 @@
 """Finds the statements of which gcc 12 makes no vectors (SIMD), whatever else they compute.
 
 It makes vectors of the iterations of a loop only if their number is known before it runs and none of them calls the C
-library or has an atomic operation, and of a loop around others only where a pass asks for it (`vector_lanes`, `lane_loops`, `lane_whiles`).
+library or has an atomic operation, and of a loop around others only where a pass asks for it (`vector_lanes`,
+`lane_loops`, `lane_whiles`).
 """
 
 from __future__ import annotations
