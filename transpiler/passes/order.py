@@ -70,6 +70,7 @@ from .branches.masked_terms import masked_terms
 from .branches.short_extremes import short_extremes
 from .branches.straight_extremes import straight_extremes
 from .branches.swapped_values import swapped_values
+from .branches.unrolled_corners import unrolled_corners
 from .checks.bounds import bounds
 from .checks.check_wide_indices import check_wide_indices
 from .checks.clamp_indices import clamp_indices
@@ -442,6 +443,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         lane_halves,  # after `static_rows`, whose loops stay loops, and all passes that add or change conversions
         conditional_loads,  # after `static_rows`, whose loops it keeps as they are; before `unroll_loops`, likewise
         unroll_loops,  # after all passes that change addresses
+        unrolled_corners,  # after `unroll_loops`, whose hints it leaves
         register_arrays,  # likewise
         bit_terms,  # after `register_arrays`: what it adds stays in memory
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
