@@ -147,3 +147,50 @@ def test_which_nests_are_one_loop() -> None:
     for options in ({"fast_math": False}, {"passes": "-shared_rows"}, {"deterministic": True}):
         ti.init(arch=ti.python, log_level=ti.ERROR, **options)
         assert "one index" not in case.source(0, arch=ti.cuda)
+
+
+def test_groups_of_channels_in_place(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The outermost loop starts at a multiple of the iteration's index; both nests have the same elements of a thread."""
+    monkeypatch.setattr(row_lengths, "LONG", 64)
+    x = ti.field(ti.i32, (3, 6, 5, 7))
+    values = np.random.default_rng(5).integers(-99, 99, (3, 6, 5, 7)).astype(np.int32)
+    x.from_numpy(values)
+
+    @ti.kernel
+    def centre():
+        for n, g in ti.ndrange(3, 2):
+            s = 0
+            for c in range(g * 3, (g + 1) * 3):
+                for i, j in ti.ndrange(5, 7):
+                    s += x[n, c, i, j] * (c + 1)
+            for c in range(g * 3, g * 3 + 3):
+                for i, j in ti.ndrange(5, 7):
+                    x[n, c, i, j] = x[n, c, i, j] - s
+
+    centre()
+    weighted = values * np.arange(1, 7)[:, None, None]
+    sums = weighted.reshape(3, 2, 3, 5, 7).sum((2, 3, 4))
+    assert np.array_equal(x.to_numpy(), values - np.repeat(sums, 3, 1)[:, :, None, None])
+    source = centre.source(arch=ti.cuda)
+    assert source.count("c = g * 3 + offset") == 2 and "atomicAdd" not in source
+
+
+def test_elements_that_several_iterations_have(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two iterations of a nest may store to one element: a thread has the nest alone."""
+    monkeypatch.setattr(row_lengths, "LONG", 64)
+    x, y, at = ti.field(ti.i32, (3, 8, 16)), ti.field(ti.i32, (3, 8, 31)), ti.field(ti.i32, 16)
+    at.from_numpy(np.arange(16, dtype=np.int32)[::-1] // 2)
+
+    @ti.kernel
+    def scatter(case: ti.template()):
+        for c in range(3):
+            for i, j in ti.ndrange(8, 16):
+                if ti.static(case == 0):
+                    y[c, i, j + at[j]] = x[c, i, j] + i * 16 + j
+                if ti.static(case == 1):
+                    y[c, 0, j] = x[c, i, j] + i * 16 + j
+
+    for case in (0, 1):
+        scatter(case)
+        assert "share a row" not in scatter.source(case, arch=ti.cuda)
+    assert y[2, 7, 8] == 7 * 16 + 2 and y[1, 0, 5] == 7 * 16 + 5

@@ -68,6 +68,7 @@ from ..tiles.parts.tiled_loops import add_axis, new_shared, replace_indices
 from .parts.accumulators import accumulators, start_with_zeros
 from .parts.flat_nests import Flat, flatten, has_nests
 from .parts.own_stores import own_stores
+from .parts.row_chunks import chunks_of, divided
 from .parts.row_lengths import is_of_nest
 from .parts.row_loops import rows_of
 from .parts.strided_rows import stride
@@ -81,6 +82,10 @@ LONG = 64
 MANY, FEW, FEWER, NARROW = 1 << 16, 1 << 14, 1 << 10, 8
 """Columns that keep a GPU busy with a thread each, so few that most of it is idle, and so few that a block has only as
 many as are in 32 bytes."""
+
+
+Columns = dict[RangeFor, dict[Alloca, str]]
+"""Serial loops over columns, with their accumulators and the operations that join those of several threads."""
 
 
 def shared_columns(kernel: Kernel, context: PassContext) -> bool:
@@ -97,7 +102,7 @@ def shared_columns(kernel: Kernel, context: PassContext) -> bool:
         if parts:
             if len(columns) == 1:
                 _choose_by_size(kernel, task, next(iter(columns)), parts)
-            _Sharing(kernel, task, columns, parts, width).run()
+            _share(kernel, task, columns, parts, width, options.fast_math)
         changed |= parts > 0 or _share_nests(kernel, task, context) or _share_without_total(kernel, task, context)
     return changed
 
@@ -133,9 +138,30 @@ def _share_nests(kernel: Kernel, task: Task, context: PassContext) -> bool:
     if len(columns) == 1:
         _choose_by_size(kernel, task, next(iter(columns)), parts, flat)
     flatten(task, "shared_columns")
-    columns = {column: accumulators(column, fast_math) or {} for column in rows_of(task)}
-    _Sharing(kernel, task, columns, parts, width).run()
+    _share(kernel, task, _all_columns(task, fast_math), parts, width, fast_math)
     return True
+
+
+def _share(kernel: Kernel, task: Task, columns: Columns, parts: int, width: int, fast_math: bool) -> None:
+    """Share columns; chunks of a few long ones, if these have a task that joins what all have found."""
+    count = None if task.loop is None else trip_count(task.loop)
+    column, *others = columns
+    length = count_along(column, 0)
+    if not others and count is not None and length is not None:
+        chunks = chunks_of(-(-count // width), length, width)
+        pair = divided(task, column, columns[column], chunks, "shared_columns") if chunks > 1 else None
+        if pair is not None:
+            first, second, memory = pair
+            kernel.temporaries += memory
+            put_in_place(kernel, task, [first, second])
+            task = first
+            columns = _all_columns(task, fast_math)
+    _Sharing(kernel, task, columns, parts, width).run()
+
+
+def _all_columns(task: Task, fast_math: bool) -> Columns:
+    """Return the serial loops of a task, all of which are over columns, with their accumulators."""
+    return {column: accumulators(column, fast_math) or {} for column in rows_of(task)}
 
 
 # --- which loops ------------------------------------------------------------------------------------------------------

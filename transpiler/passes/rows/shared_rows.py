@@ -73,7 +73,7 @@ from ...options import MAX_ITERATIONS
 from ..analysis.aliasing import writes_what_is_read
 from ..analysis.loops.scatters import Scatter, scatters
 from ..analysis.loops.stretches import Stretch, added_to, stretch_of
-from ..analysis.queries import names_of
+from ..analysis.queries import names_of, trip_count
 from ..context import PassContext
 from ..tasks.parts.copies import copy_of, put_in_place, say_when, split
 from ..tiles.parts.tiled_loops import add_axis, new_shared, replace_indices
@@ -82,6 +82,7 @@ from .parts.exchanges import add_steps, steps_of
 from .parts.first_lane import add_parts, must_be_apart, seen_by_all, users_in
 from .parts.flat_nests import flatten, has_nests
 from .parts.own_stores import joined_pairs, own_stores
+from .parts.row_chunks import chunks_of, divided
 from .parts.row_extremes import add_exchange, add_places, extremes, stores_of
 from .parts.row_lengths import (
     FEWEST,
@@ -200,6 +201,8 @@ def _divide(kernel: Kernel, task: Task, most: int, context: PassContext, is_firs
             _share(kernel, other, loops.outer_are_rows, lanes, context)
     elif lanes == most and _may_have_blocks(task, loops, context):
         own = max(threads_of_block(task.loop, rows), lanes)
+        if own > lanes and len(rows) == 1:
+            task = _with_chunks(kernel, task, rows[0], context)
     _share(kernel, task, loops.outer_are_rows, own, context)
     return True
 
@@ -216,6 +219,19 @@ def _divide_in_branch(kernel: Kernel, task: Task, most: int, context: PassContex
         return True
     put_in_place(kernel, whole, [task])
     return False
+
+
+def _with_chunks(kernel: Kernel, task: Task, row: RangeFor, context: PassContext) -> Task:
+    """Return the task for chunks of a few long rows, each of which has a block; the task itself if they have none."""
+    count, length, joined = trip_count(task.loop) if task.loop else None, trip_count(row), _joined(row, (), context)
+    chunks = 1 if count is None or length is None else chunks_of(count, length)
+    pair = divided(task, row, joined, chunks, "shared_rows") if chunks > 1 and joined else None
+    if pair is None:
+        return task
+    first, second, memory = pair
+    kernel.temporaries += memory
+    put_in_place(kernel, task, [first, second])
+    return first
 
 
 def _split_off_blocks(kernel: Kernel, task: Task, conditions: list[Condition]) -> Task:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
+from dataclasses import field
 
-from ....ir.nodes import Statement
-from ....ir.statements import ArgLoad, ArrayShape, Const, GlobalPtr, Operation, RangeFor
+from ....ir.nodes import Statement, walk
+from ....ir.statements import ArgLoad, ArrayShape, Const, GlobalPtr, LoopIndex, Operation, RangeFor
 from ....lazy_dataclasses import dataclass
 from ..queries import axes_in, is_index_of
 
@@ -22,11 +23,11 @@ ONE: Product = 1, Counter()
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """`index // divisor % modulus + shift`; modulus: None for the outermost loop."""
+    """`index // divisor % modulus + rest`; modulus: None for the outermost loop. rest: which no comparison sees."""
 
     divisor: Product
     modulus: Product | None
-    shift: int = 0
+    rest: Statement | None = field(default=None, compare=False)
 
 
 def is_fastest(index: Statement, row: RangeFor) -> bool:
@@ -61,10 +62,12 @@ def components_of(pointer: GlobalPtr, row: RangeFor) -> dict[int, Component] | N
 
 def _component(index: Statement, row: RangeFor) -> Component | None:
     """Return what part of the index of a loop an index is, None if it is something else."""
-    shift, by, divided = 0, list[Statement](), list[Statement]()
+    rest, by, divided = None, list[Statement](), list[Statement]()
     match index:
-        case Operation(op="add", operands=[inner, Const(value=number)]):
-            index, shift = inner, int(number)
+        case Operation(op="add", operands=[one, other]):
+            index, rest = (one, other) if axes_in(one, row) else (other, one)
+    if rest is not None and not _is_the_same(rest, row):
+        return None
     match index:
         case Operation(op="plain_mod", operands=[inner, *by]):
             index = inner
@@ -74,7 +77,16 @@ def _component(index: Statement, row: RangeFor) -> Component | None:
     modulus, divisor = _product(by[0]) if by else None, _product(divided[0]) if divided else ONE
     if divisor is None or (by and modulus is None) or not is_index_of(index, row):
         return None
-    return Component(divisor, modulus, shift)
+    return Component(divisor, modulus, rest)
+
+
+def _is_the_same(value: Statement, row: RangeFor) -> bool:
+    """Return whether a number is the same in all iterations of a loop, and of loops inside, as far as can be seen."""
+    if isinstance(value, Operation):
+        return all(_is_the_same(operand, row) for operand in value.operands)
+    if isinstance(value, LoopIndex):
+        return value.loop is not row and value.loop not in set(walk(row.body))
+    return isinstance(value, (Const, ArgLoad, ArrayShape))
 
 
 def _product(value: Statement) -> Product | None:

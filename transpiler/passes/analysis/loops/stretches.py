@@ -44,7 +44,7 @@ def stretch_of(row: RangeFor, loop: RangeFor) -> Stretch | None:
     if (most := _most_of(rest)) is not None:
         return Stretch(most, is_cut=True, is_certain=_is_rest(rest, start, loop))
     ends = end.operands if isinstance(end, Operation) and end.op == "min" else [end]
-    lengths = [length for last in ends if (length := _difference(last, start, loop)) is not None]
+    lengths = [length for last in ends if (length := difference(last, start, loop)) is not None]
     if lengths:
         length, is_cut = lengths[0], len(ends) > 1
         is_certain = not is_cut and interval_in(start, loop)[1] + length <= I32_MAX
@@ -75,7 +75,7 @@ def _is_rest(length: Statement | None, start: Statement, loop: RangeFor) -> bool
     )
 
 
-def _difference(last: Statement, first: Statement, loop: RangeFor) -> int | None:
+def difference(last: Statement, first: Statement, loop: RangeFor) -> int | None:
     """Return the number by which two values differ in all iterations, as far as numbers of 32 bits can tell."""
     (base, offset), (other, less) = split_offset(last), split_offset(first)
     if base is other:

@@ -43,9 +43,12 @@ from ....ir.tasks import AtLeast, AtMost, Condition, Length, Task
 from ....ir.types import i32
 from ....lazy_dataclasses import dataclass
 from ....options import MAX_ITERATIONS
-from ...analysis.queries import given_length, is_dense, names_of
+from ...analysis.loops.stretches import difference, interval_in
+from ...analysis.queries import given_length, is_dense, is_index_of, names_of
+from ...analysis.value_ranges import I32_MAX
 from ...loops.parts.nests import nest_of
 from ...rewrite import Rewriter
+from ...tiles.parts.tiled_loops import replace_indices
 from .first_lane import users_in
 
 PURE = (Const, Operation, Cast, LoopIndex, ArgLoad, ArrayShape, GlobalPtr)
@@ -81,7 +84,7 @@ def flatten(task: Task, name: str = "shared_rows") -> Flat | None:
     """
     lengths, known, conditions, divides = tuple[Length, ...](), 0, list[Condition](), False
     for statement in list(task.body):
-        nest = _nest_of(_with_single_axes(statement, task.body))
+        nest = _nest_of(_with_single_axes(statement, task.body, task.loop))
         if not nest:
             continue
         found = [_length_of(loop) for loop in nest]
@@ -104,8 +107,9 @@ def flatten(task: Task, name: str = "shared_rows") -> Flat | None:
 # --- which loops ------------------------------------------------------------------------------------------------------
 
 
-def _with_single_axes(statement: Statement, block: Block) -> Statement:
-    """Return a statement of a block with loops of one axis each in place of those that are directly in each other."""
+def _with_single_axes(statement: Statement, block: Block, around: RangeFor | None) -> Statement:
+    """Return a statement of a block with loops of one axis each in place of those that are directly in each other, from
+    numbers on. around: the parallel loop."""
     if not isinstance(statement, RangeFor) or not _is_usual(statement):
         return statement
     outer = innermost = statement
@@ -113,14 +117,43 @@ def _with_single_axes(statement: Statement, block: Block) -> Statement:
         outer, *_, innermost = nest_of(statement)
         outer.remarks = statement.remarks
         block.replace(statement, [outer])
+    elif around is not None:
+        _count_from_zero(statement, block, around)
     inner = _only_loop(innermost)
     if inner is not None:
-        _with_single_axes(inner, innermost.body)
+        _with_single_axes(inner, innermost.body, around)
     return outer
 
 
 def _is_usual(loop: RangeFor) -> bool:
     return loop.cells is None and not loop.order and not loop.unroll_count and not loop.unroll
+
+
+def _count_from_zero(loop: RangeFor, block: Block, around: RangeFor) -> None:
+    """Let a loop count from 0 whose start is computed from indices of a parallel loop, if it is as long in all of its
+    iterations: `range(g * 8, g * 8 + 8)`."""
+    start, end = loop.starts[0], loop.ends[0]
+    if isinstance(start, Const) or not _is_computed(start, around):
+        return
+    length = difference(end, start, around)
+    if length is None or length <= 0 or interval_in(start, around)[1] + length > I32_MAX:
+        return
+    builder = Builder(Block(), loop.location)
+    index = builder.op("add", builder.again(start), builder.add(LoopIndex(loop, type=i32)))
+    index.name = names_of(loop)[0]
+    replace_indices(loop.body, loop, {0: index})
+    loop.body.statements[:0] = builder.block.statements
+    number = Builder(Block(), loop.location)
+    loop.starts, loop.ends = [number.const(0)], [number.const(length)]
+    loop.names = ["offset"]
+    block.insert_before(loop, number.block)
+
+
+def _is_computed(value: Statement, around: RangeFor) -> bool:
+    """Return whether a number is computed from indices of a loop and what the launch knows."""
+    if isinstance(value, Operation):
+        return all(_is_computed(operand, around) for operand in value.operands)
+    return isinstance(value, (Const, ArgLoad, ArrayShape)) or is_index_of(value, around)
 
 
 def _nest_of(statement: Statement) -> list[RangeFor]:
@@ -259,8 +292,8 @@ def _components(
         if position > 0:
             value = builder.op("plain_mod", value, _product(builder, group))
         start = group[0].starts[0]
-        assert isinstance(start, Const)
-        value = builder.shifted(value, int(start.value))
+        if not is_const(start, 0):
+            value = builder.op("add", builder.again(start), value)
         if value is not index:
             value.name = name
         yield value

@@ -103,10 +103,12 @@ def _is_same(
     first, second = row.starts[0], other_row.starts[0]
     if first is not second and not (isinstance(first, Const) and is_const(second, first.value)):
         return False
-    parts = components_of(pointer, row)
-    if parts is not None and parts == components_of(other, other_row):
-        rest = [pair for axis, pair in enumerate(zip(pointer.indices, other.indices, strict=True)) if axis not in parts]
-        return all(_are_equal(one, another, row_of) for one, another in rest)
+    parts, parts_there = components_of(pointer, row), components_of(other, other_row)
+    if parts is not None and parts_there == parts:
+        rests = [(part.rest, parts_there[axis].rest) for axis, part in parts.items()]
+        pairs_of_axes = enumerate(zip(pointer.indices, other.indices, strict=True))
+        rests += [pair for axis, pair in pairs_of_axes if axis not in parts]
+        return all((a is b is None) or (a and b and _are_equal(a, b, row_of)) for a, b in rests)
     own, others = ([_offset(index, r) for index in p.indices] for p, r in ((pointer, row), (other, other_row)))
     if len(own) != len(others) or sum(offset is not None for offset in own) != 1:
         return False
