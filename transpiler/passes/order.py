@@ -68,6 +68,7 @@ from .branches.extremes import extremes
 from .branches.insertion_sorts import insertion_sorts
 from .branches.masked_terms import masked_terms
 from .branches.short_extremes import short_extremes
+from .branches.sorted_insertions import sorted_insertions
 from .branches.straight_extremes import straight_extremes
 from .branches.swapped_values import swapped_values
 from .branches.unrolled_corners import unrolled_corners
@@ -251,28 +252,23 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     short_extremes: ("gt", "lt"),
     automata: ("gt", "lt", "ge", "le", "eq", "ne"),
     swapped_values: ("gt", "lt", "ge", "le"),
-    operand_order: (Tensor,),
-    expand_vectors: (Tensor,),
+    **dict.fromkeys((expand_vectors, operand_order), (Tensor,)),
     split_vectors: (MatrixElement,),
     lowest_bits: ("bit_and", "mod", "plain_mod", "raw_mod"),
     minima: ("neg",),
-    extremes: ("min", "max"),
-    straight_extremes: ("min", "max"),
+    **dict.fromkeys((extremes, straight_extremes), ("min", "max")),
     wide_shifts: ("shl", "mul"),
     constant_factors: ("mul", "div"),
     inverse_roots: ("div",),
     lean_products: ("matmul",),
     literal_products: ("matmul",),
-    reciprocals: ("div",),
-    loop_divisors: ("div",),
-    constant_divisors: ("div",),
+    **dict.fromkeys((constant_divisors, loop_divisors, reciprocals, short_quotients), ("div",)),
     root_squares: ("mul",),
     normal_numbers: ("rsqrt", "sqrt", "norm"),
     short_angles: ("sin", "cos"),
-    short_quotients: ("div",),
     index_ranges: ("add", "sub", "mul", "shl"),
     **dict.fromkeys((exact_ends, lane_terms, lookup_tables, short_vectors, static_rows, unroll_loops), (RangeFor,)),
-    **dict.fromkeys((banked_arrays, register_arrays), (Tensor,)),
+    **dict.fromkeys((banked_arrays, register_arrays, sorted_insertions), (Tensor,)),
     added_shifts: ("sar", "shr"),
     early_selections: (IfExp,),
     rejoined_threads: (Break,),
@@ -408,6 +404,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         lane_loops,  # after `vector_lanes`, for the loops that it leaves
         lane_whiles,  # after `vector_lanes`, likewise
         insertion_sorts,  # after `vector_lanes`, likewise
+        sorted_insertions,  # before `wrapping`: it knows sums; before `register_arrays`, whose arrays it leaves
         counted_choices,  # after `vector_lanes`, whose loops have branches; before `wrapping`: it knows sums
         short_vectors,  # after both, whose loops load neighbours
         short_extremes,  # after these, which leave loops with branches: it only makes such a loop faster

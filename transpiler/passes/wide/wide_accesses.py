@@ -290,9 +290,15 @@ def _ends_with_row(end: Statement, given: list[Array]) -> bool:
 
 def _for_all(builder: Builder, test: Operation, plan: Plan) -> Statement:
     """Return whether a comparison holds for all iterations that are one: of an upper bound the last decides."""
+    if test.op == "logical_or":
+        return builder.op("logical_or", *(_for_all(builder, part, plan) for part in test.operands))  # type: ignore
     if not any(operand in plan.shifts for operand in test.operands):
         return builder.add(clone(test, {}))
     first, second = test.operands
+    if test.op == "ne":  # by one comparison: the number is none of those from the index on
+        index, number = (first, second) if first in plan.shifts else (second, first)
+        distance = builder.op("sub", builder.again(number), last_index(builder, plan, plan.shifts[index]))
+        return builder.op("ge", builder.cast(distance, u32), builder.const(plan.lanes, u32))
     is_upper = (first in plan.shifts) == (test.op in ("lt", "le"))
     by = plan.lanes - 1 if is_upper else 0
     if is_upper and test.op == "lt" and (length := length_less(second)) and plan.shifts[first] >= -by:

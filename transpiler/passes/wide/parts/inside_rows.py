@@ -10,6 +10,8 @@
 In: the body of a loop over i and j. Out: a copy, under one condition that decides all tests of j, or of j and the index
 of a loop inside with constant bounds; None if it has no such test. Other iterations take the body itself.
 
+A branch for one column is left out, where no iteration is at it: `if i == n // 2 and j == n // 2: v += source`.
+
 A test is one of columns if it excludes a few elements at the ends of rows. So 4 <= j is one, and j < m / 2 is none, by
 which half of the iterations would run one by one. Inside, a test may also fail (`if jj < 0 or jj >= m: continue`).
 """
@@ -54,20 +56,26 @@ def inside_rows(body: Block, loop: RangeFor) -> Block | None:
     tests = _Tests(loop)
     used = dict.fromkeys(s for s in _used(inside) if isinstance(s, Operation) and s not in outermost)
     decided = {test: outcome for test in used if (outcome := tests.outcome(test)) is not None}
-    if not decided:
+    apart = points(inside, loop, tests)
+    if not decided and not apart:
         return None
     builder = Builder(Block(), loop.location)
+    for point in apart:
+        inside.drop([point.branch])
     known: dict[Statement, Statement] = {test: builder.const(outcome, u1) for test, outcome in decided.items()}
     known |= {test: builder.const(True, u1) for test in outermost}
     replace_uses(inside, known)
     for inner in walk(inside):
         if isinstance(inner, If):
             inner.is_python = False  # no remark on what is decided here
+    more = [*([tests.condition(builder)] if decided else []), *(point.condition(builder, loop) for point in apart)]
+    condition = builder.all_of(more)
+    assert condition is not None
     if branch is None:
-        builder.add(If(tests.condition(builder), copied))
+        builder.add(If(condition, copied))
         return builder.block
     builder.block.statements += copied.statements[:-1]
-    branch.condition = builder.op("logical_and", branch.condition, tests.condition(builder))
+    branch.condition = builder.op("logical_and", branch.condition, condition)
     builder.add(branch)
     return builder.block
 
@@ -77,6 +85,61 @@ def _used(block: Block) -> list[Statement]:
     every = list(walk(block))
     results = [inner.result for inner in walk_blocks(block) if inner.result is not None]
     return [*chain(*map(operands, every)), *results]
+
+
+# --- points -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Point:
+    """A branch for the iterations at one column, perhaps of one row: `if i == n // 2 and j == m // 2`.
+
+    shift, column: the last index and the shift are the column there. others: what else is equal there.
+    """
+
+    branch: If
+    shift: int
+    column: Statement
+    others: list[Operation]
+
+    def condition(self, builder: Builder, loop: RangeFor) -> Statement:
+        """Return whether an iteration is not there."""
+        index = builder.shifted(builder.add(LoopIndex(loop, len(loop.starts) - 1, type=i32)), self.shift)
+        found = builder.op("ne", index, builder.again(self.column))
+        for other in self.others:
+            found = builder.op("logical_or", builder.op("ne", *map(builder.again, other.operands)), found)
+        return found
+
+
+def points(block: Block, loop: RangeFor, tests: _Tests) -> list[Point]:
+    """Return the branches of a block for single columns, which others leave out."""
+    found = []
+    for branch in [s for s in block if isinstance(s, If) and not s.otherwise]:
+        equal = [test for test in conjuncts(branch.condition) if isinstance(test, Operation) and test.op == "eq"]
+        columns = [(test, place) for test in equal if (place := _column(test, loop, tests)) is not None]
+        if len(columns) == 1:
+            test, (shift, column) = columns[0]
+            others = [o for o in equal if o is not test and all(_is_given(part, loop) for part in o.operands)]
+            found.append(Point(branch, shift, column, others[:1]))
+    return found
+
+
+def _column(test: Operation, loop: RangeFor, tests: _Tests) -> tuple[int, Statement] | None:
+    """Return the shift of the last index and the column of a test whether these are equal; None for others."""
+    for index, column in (test.operands, test.operands[::-1]):
+        span = tests.span(index)
+        if span is not None and span.is_column and span.low == span.high and _is_given(column, loop):
+            return (span.low, column) if column.type == i32 else None
+    return None
+
+
+def _is_given(value: Statement, loop: RangeFor) -> bool:
+    """Return whether a value is one of all iterations along the last axis, by its expression."""
+    if isinstance(value, LoopIndex):
+        return value.loop is loop and value.axis < len(loop.starts) - 1
+    if isinstance(value, Operation) and value.op in ("add", "sub", "mul"):
+        return all(_is_given(operand, loop) for operand in value.operands)
+    return isinstance(value, (Const, ArgLoad, ArrayShape)) and value.type == i32
 
 
 # --- continue ---------------------------------------------------------------------------------------------------------
@@ -149,7 +212,7 @@ class _Tests:
         op, (index, bound) = test.op, test.operands
         if not self._is_column(index):
             op, index, bound = MIRRORED[op], bound, index
-        span = self._span(index)
+        span = self.span(index)
         if span is None or not span.is_column or self._is_column(bound) or bound.type != i32:
             return None
         limit = self._limit(bound, op)
@@ -221,10 +284,10 @@ class _Tests:
 
     def _is_column(self, value: Statement) -> bool:
         """Return whether a value depends on the last index of the outer loop by a sum."""
-        span = self._span(value)
+        span = self.span(value)
         return span is not None and span.is_column
 
-    def _span(self, value: Statement) -> Span | None:
+    def span(self, value: Statement) -> Span | None:
         """Return the values that an index may have, None if that is not known."""
         if value not in self.spans:
             self.spans[value] = self._found(value)
@@ -239,7 +302,7 @@ class _Tests:
             case LoopIndex(loop=RangeFor() as loop, axis=axis):
                 return _span_along(loop, axis)
             case Operation(op="add" | "sub" | "mul" as op, operands=[first, second]):
-                a, b = self._span(first), self._span(second)
+                a, b = self.span(first), self.span(second)
                 return None if a is None or b is None else _combined(op, a, b)
         return None
 

@@ -197,7 +197,15 @@ def _take_condition(condition: Statement, plan: Plan) -> bool:
         return False
     if condition.op == "logical_and":
         return all(_take_condition(operand, plan) for operand in condition.operands)
-    return condition.op in ORDERINGS
+    if condition.op == "logical_or" and all(is_unequal(operand) for operand in condition.operands):
+        plan.tests.update(condition.operands)  # that no iteration is at a point (`points`)
+        return True
+    return condition.op in ORDERINGS or is_unequal(condition)
+
+
+def is_unequal(test: Statement) -> bool:
+    """Return whether a test is that two integers are unequal."""
+    return isinstance(test, Operation) and test.op == "ne" and all(operand.type == i32 for operand in test.operands)
 
 
 def comparisons(condition: Statement) -> list[Operation]:
