@@ -269,6 +269,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     index_ranges: ("add", "sub", "mul", "shl"),
     **dict.fromkeys((exact_ends, lane_terms, lookup_tables, short_vectors, static_rows, unroll_loops), (RangeFor,)),
     **dict.fromkeys((banked_arrays, register_arrays, sorted_insertions), (Tensor,)),
+    unrolled_corners: (Cast,),
     added_shifts: ("sar", "shr"),
     early_selections: (IfExp,),
     rejoined_threads: (Break,),
