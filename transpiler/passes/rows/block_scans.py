@@ -55,9 +55,10 @@ from ..analysis.linear import Reader
 from ..analysis.loops.synchronizable import may_synchronize
 from ..analysis.queries import given_end, is_given, trip_count
 from ..context import PassContext
-from ..tasks.parts.copies import put_in_place, say_when, split
+from ..tasks.parts.copies import copy_of, put_in_place, say_when, split
 from ..tiles.parts.tiled_loops import add_axis, new_shared, replace_indices
 from .parts.accumulators import start_with_zeros
+from .parts.capped_sums import count_all
 from .parts.first_lane import add_alone
 from .parts.scans import THREADS, Found, Scan, Scans, scans_of, stores_elements
 from .parts.strided_rows import stride
@@ -91,8 +92,19 @@ def block_scans(kernel: Kernel, context: PassContext) -> bool:
     changed = False
     for task in list(kernel.tasks):
         share = _share_rows if task.loop is not None else _share_serial
-        changed |= share(kernel, task, capabilities, options)
+        changed |= share(kernel, task, capabilities, options) or _share_counts(kernel, task, capabilities, options)
     return changed
+
+
+def _share_counts(kernel: Kernel, task: Task, capabilities: Capabilities, options: CompileOptions) -> bool:
+    """Share rows that count up to a limit, as rows that count all, if that is right and worth it."""
+    if task.loop is None or not count_all(whole := copy_of(task)):
+        return False
+    put_in_place(kernel, task, [whole])
+    if _share_rows(kernel, whole, capabilities, options):
+        return True
+    put_in_place(kernel, whole, [task])
+    return False
 
 
 def _share_serial(kernel: Kernel, task: Task, capabilities: Capabilities, options: CompileOptions) -> bool:

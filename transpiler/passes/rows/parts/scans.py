@@ -251,7 +251,14 @@ def _grows(scan: Scan, index: Statement, loop: RangeFor, store: GlobalStore) -> 
     if not isinstance(index, LocalLoad) or index.pointer is not scan.variable or scan.op != "add":
         return False
     is_greater = isinstance(scan.term, Const) and scan.variable.type == i32 and int(scan.term.value) > 0
+    blocks = (loop.body, *(s.then for s in loop.body if isinstance(s, If)))
     return is_greater and any(
-        store in block.statements and scan.store in block.statements and index in block.statements
-        for block in (loop.body, *(s.then for s in loop.body if isinstance(s, If)))
+        scan.store in block.statements and _is_before(store, index, scan.store, block) for block in blocks
     )
+
+
+def _is_before(store: Statement, index: Statement, end: Statement, block: Block) -> bool:
+    """Return whether a store is at an index that is loaded before a statement of a block, perhaps under a condition."""
+    first = Block(block.statements[: block.statements.index(end)])
+    around = (block, *(s.then for s in first if isinstance(s, If)))
+    return any(store in inner.statements and index in inner.statements for inner in around)
