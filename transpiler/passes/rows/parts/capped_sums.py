@@ -66,7 +66,7 @@ def _count_all(body: Block, loop: RangeFor) -> bool:
 def _limited(test: If) -> tuple[Alloca, Statement] | None:
     """Return a variable that a branch counts up, and up to what, if its condition says so."""
     condition, statements = test.condition, test.then.statements
-    if isinstance(condition, IfExp) and is_const(condition.otherwise.result, False):
+    if isinstance(condition, IfExp) and _is_false(condition.otherwise.result):
         condition = condition.condition
     elif isinstance(condition, Operation) and condition.op == "logical_and":
         condition = condition.operands[0]
@@ -83,6 +83,10 @@ def _limited(test: If) -> tuple[Alloca, Statement] | None:
     old, one = value.operands
     adds_one = isinstance(old, LocalLoad) and old.pointer is store.pointer and is_const(one, 1)
     return (store.pointer, limit) if adds_one and statements[-3:-1] == [old, value] else None
+
+
+def _is_false(value: Statement | None) -> bool:
+    return value is not None and is_const(value, False)
 
 
 def _is_alone(loop: RangeFor, test: If, variable: Alloca, limit: Statement) -> bool:
