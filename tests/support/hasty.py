@@ -24,13 +24,18 @@ from shadesmith.runtime.workbench.measure.harness import BenchmarkHarness
 TESTS = Path(__file__).parents[1]
 LOW_EFFORT = frozenset({
     *(f"semantics/{name}" for name in (
-        "data", "debugging", "derivatives", "docs", "graphs", "interop", "language", "layouts", "memory", "meshes", "programs",
-        "quantised", "simt", "sparse", "textures",
+        "data", "debugging", "derivatives", "devices", "docs", "graphs", "interop", "language", "layouts", "memory", "meshes",
+        "programs", "quantised", "sessions", "simt", "sparse", "textures",
     )),
-    *(f"workbench/{name}" for name in ("check", "edits", "inspect", "measure")),
+    *(f"passes/{name}" for name in ("addresses", "atomics", "cleanup", "derivatives", "lowering", "sparse", "tasks")),
+    *(f"workbench/{name}" for name in ("bisect", "check", "edits", "inspect", "measure")),
+    "aot", "api", "backend", "cache", "commands", "recording",
 })  # fmt: skip
 """Folders of tests that are not about what gcc makes of a source."""
-NEEDS_EFFORT = ("test_found_by_fuzzing.py", "test_compiler_parameters.py")
+NEEDS_EFFORT = (
+    "test_found_by_fuzzing.py", "test_compiler_parameters.py", "test_host_compiler.py", "test_resident_gcc.py",
+    "test_binaries.py", "test_profiler.py",
+)  # fmt: skip
 FLAGS_OF_USERS = HostCompiler._flags
 
 

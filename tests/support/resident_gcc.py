@@ -69,7 +69,11 @@ def _start_all(tool: str, folder: Path, run: Path) -> tuple[list[str], resident.
         socket = run / f"gcc{number}"
         with warm_up.open("rb") as text:
             process = resident.started(proper, folder, socket, text.fileno(), variables, [stopped])
-        all_started.append((process, socket, "".join(map(_line, (arguments, [str(socket)], assembler, linker)))))
+        table: list[str] = []
+        for left_out in ((), (compiler.MATH_LIBRARY,)):  # cc1 does not see libraries
+            words = [[word for word in line if word not in left_out] for line in (arguments, assembler, linker)]
+            table += map(_line, (words[0], [str(socket)], *words[1:]))
+        all_started.append((process, socket, "".join(table)))
     os.close(stopped)
     lines = [line for process, socket, line in all_started if resident.wait(process, socket)]
 

@@ -10,7 +10,7 @@ from ..ir.verify import Stage, verify
 from ..nesting import deep_recursion
 from ..options import OwnPass
 from .context import Pass, PassContext, PassRun
-from .order import ADDED, MAX_ROUNDS, NEEDED, PASSES, REQUIRED, UNAFFECTED, Cleanup, cleanup
+from .order import ADDED, CLEANED, MAX_ROUNDS, NEEDED, PASSES, REQUIRED, UNAFFECTED, Cleanup, cleanup
 
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "names_of_passes", "run"]
 
@@ -100,7 +100,7 @@ def _run_step(step: Pass, stage: Stage, kernel: Kernel, context: PassContext, wa
 
     Returns: whether it changed the kernel.
     """
-    if step in cleanup and step not in waiting:
+    if step not in waiting and step in CLEANED:
         return False
     waiting.discard(step)
     context.left = None
@@ -111,12 +111,6 @@ def _run_step(step: Pass, stage: Stage, kernel: Kernel, context: PassContext, wa
     return True
 
 
-def _may_find(step: Pass, kernel: Kernel, context: PassContext) -> bool:
-    """Return whether a kernel may have what a pass looks for."""
-    needed = NEEDED.get(step)
-    return needed is None or context.may_have(kernel, needed)
-
-
 def _run_pass(step: Pass, stage: Stage, kernel: Kernel, context: PassContext) -> bool:
     """Run one pass, record and verify its changes; return whether it changed anything."""
     name = step.__name__
@@ -124,10 +118,13 @@ def _run_pass(step: Pass, stage: Stage, kernel: Kernel, context: PassContext) ->
     if is_optional and (name in context.options.disabled_passes or context.changes == context.options.pass_limit):
         return False
     start = perf_counter()
-    has_changed = _may_find(step, kernel, context) and step(kernel, context)
+    needed = NEEDED.get(step)
+    is_run = needed is None or context.may_have(kernel, needed)  # whether it may find what it looks for
+    has_changed = is_run and step(kernel, context)
     seconds = perf_counter() - start
     context.times[name] = context.times.get(name, 0.0) + seconds
-    context.runs.append(PassRun(name, start, seconds, has_changed))
+    if is_run:
+        context.runs.append(PassRun(name, start, seconds, has_changed))
     if not has_changed:
         return False
     context.facts.clear()

@@ -198,6 +198,7 @@ cleanup = until_stable(
     common_subexpressions,
     dead_code,
 )
+CLEANED = frozenset(cleanup)
 addresses = until_stable(hoist_addresses, common_subexpressions, dead_code, after=(step_addresses, lower_access))
 
 UNAFFECTED: dict[Pass, tuple[Pass, ...]] = {

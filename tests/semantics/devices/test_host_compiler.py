@@ -158,3 +158,19 @@ def test_a_function_with_matrices_is_inlined() -> None:
     by_default = HostCompiler(compiler.command, True, ("--param=large-stack-frame=256",))
     found = [b"task" in each.compile(file, True, True)[0] for each in (by_default, compiler)]
     assert found == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "has_library"),
+    [
+        ("#include <stdint.h>\nint32_t twice(int32_t x) { return 2 * x; }\n", False),
+        ("#include <math.h>\nfloat wave(float x) { return sinf(x); }\n", True),
+        ("float wave(float x) { return __builtin_sinf(x); }\n", True),
+        ('#include <stdint.h>\n  #  include "own.h"\nfloat wave(float x) { return sinf(x); }\n', True),
+    ],
+)
+def test_only_sources_that_may_need_it_get_the_mathematics_library(monkeypatch, tmp_path, text, has_library) -> None:
+    (tmp_path / "own.h").write_text("float sinf(float x);\n")
+    monkeypatch.setenv("CPATH", str(tmp_path))
+    (binary,) = find_compiler().compile(SourceFile("kernel.c", text), True, False)
+    assert (b"libm.so" in binary) == has_library
