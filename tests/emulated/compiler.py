@@ -30,9 +30,9 @@ extern "C" __attribute__((visibility("default"))) void start_{0}(void *const *ar
 }}
 """
 PTX = {
-    r'asm\("rsqrt.approx.ftz.f32 %0, %1;" : "=f"\((\w+)\) : "f"\((\w+)\)\)': r"\1 = rsqrtf(\2)",
-    r'asm\("sqrt.approx.ftz.f32 %0, %1;" : "=f"\((\w+)\) : "f"\((\w+)\)\)': r"\1 = sqrtf(\2)",
-    r'asm\("rcp.approx.ftz.f32 %0, %1;" : "=f"\((\w+)\) : "f"\((\w+)\)\)': r"\1 = 1 / \2",
+    r'asm\("rsqrt.approx.ftz.f32 %0, %0;" : "\+f"\((\w+)\)\)': r"\1 = rsqrtf(\1)",
+    r'asm\("sqrt.approx.ftz.f32 %0, %0;" : "\+f"\((\w+)\)\)': r"\1 = sqrtf(\1)",
+    r'asm\("rcp.approx.ftz.f32 %0, %0;" : "\+f"\((\w+)\)\)': r"\1 = 1 / \1",
 }
 """The only parts of a source that are not CUDA C."""
 NUMBERS = itertools.count()
