@@ -419,7 +419,8 @@ def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None
     """Let passes take loops that are too short to be worth it. change: of a module, a name and its value."""
     from shadesmith.transpiler.passes.atomics import block_sums
     from shadesmith.transpiler.passes.loops import axis_sums, row_lanes
-    from shadesmith.transpiler.passes.rows import block_scans, shared_steps
+    from shadesmith.transpiler.passes.rows import block_scans, shared_columns, shared_rows, shared_steps
+    from shadesmith.transpiler.passes.rows.parts import row_chunks, row_lengths
     from shadesmith.transpiler.passes.tiles import block_tiles
     from shadesmith.transpiler.passes.tiles.parts import register_plan
     from shadesmith.transpiler.passes.wide.parts import whole_rows, widenable
@@ -438,6 +439,12 @@ def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None
     change(block_scans, "LONG", 1)
     change(shared_steps, "SHORTEST", 1)
     change(shared_steps, "LONG", 1)
+    change(row_lengths, "LONG", 1)
+    change(row_lengths, "ELEMENTS", 1)
+    change(row_chunks, "LONG", 64)
+    change(row_chunks, "SHORTEST", 16)
+    change(shared_rows, "LONG_OF_UNKNOWN", 16)
+    change(shared_columns, "LONG", 4)
     change(axis_sums, "FEWEST_ROWS", 1)
     change(axis_sums, "SHORTEST", 1)
     change(axis_sums, "FEWEST", 1)

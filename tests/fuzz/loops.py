@@ -376,7 +376,42 @@ def scans(one: Any) -> list[str]:
     return [f"for r in range({one.one(rows, 'x.shape[0]' if form == 'rows' else rows)}):", *indented(lines)]
 
 
+def nests(one: Any) -> list[str]:
+    """Nests of serial loops that add up, take extremes and store: `shared_rows`, `shared_columns`."""
+    kind, sizes = one.one("i32", "f32", "u32", "i64", "f64"), {name: one.extent(17) for name in "cij"}
+    order = one.one("icj", "icj", "cij", "cij", "ijc", "cji")
+    shape = tuple(sizes[name] for name in order)
+    for name in one.one("a", "ab", "abz"):
+        one.array(name, kind, shape)
+    one.array("w", kind, (sizes["i"], sizes["j"]))
+    one.array("y", kind, (sizes["c"],), False)
+    known = {**one.arrays, **one.fields}
+    arrays, index = [name for name in "abz" if name in known], ", ".join(order)
+    leaves = [*(f"{name}[{index}]" for name in arrays), "w[i, j]", f"ti.cast(j, ti.{kind})"]
+    names = ["s", "t"][: one.random.randint(1, 2)]
+    lines = [f"{name} = ti.{kind}({one.one(0, 0, 2)})" for name in names]
+
+    def nest(inner: list[str]) -> list[str]:
+        ends = {name: one.one(str(sizes[name]), f"a.shape[{order.index(name)}]") for name in "ij"}
+        if one.one(0, 0, 1):
+            return [f"for i, j in ti.ndrange({ends['i']}, {ends['j']}):", *indented(inner)]
+        low = one.one("", "", "1, ")
+        return [f"for i in range({ends['i']}):", *indented([f"for j in range({low}{ends['j']}):", *indented(inner)])]
+
+    changes = []
+    for name in names:
+        value = one.value(leaves, kind)
+        change = one.one(f"{name} += {value}", f"{name} -= {value}", f"{name} = ti.max({name}, {value})")
+        changes += [f"if {one.one(*leaves)} > ti.{kind}(1):", f"    {change}"] if one.one(0, 0, 1) else [change]
+    lines += nest(changes)
+    if one.one(0, 1):
+        lines += nest([f"{one.one(*arrays)}[{index}] = {one.value([*leaves, *names], kind)}"])
+    config = [f"ti.loop_config(block_dim={one.one(32, 64, 256)})"] if one.one(0, 0, 0, 1) else []
+    lines.append(f"y[c] = {' + '.join(names)}")
+    return [*config, f"for c in {one.one('y', 'range(y.shape[0])')}:", *indented(lines)]
+
+
 FAMILIES = {
     "shared": shared, "counts": counts, "sums": sums, "products": products, "whiles": whiles, "elements": elements,
-    "recurrences": recurrences, "scans": scans,
+    "recurrences": recurrences, "scans": scans, "nests": nests,
 }  # fmt: skip

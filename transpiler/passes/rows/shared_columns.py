@@ -21,6 +21,10 @@ A thread may have several such loops, one after another, and they may store to e
 fields of known extents: all threads of a column join what they have, and go on. Normalizing 1,024 columns of 16,384
 floats took an H200 1.31 ms with a thread for each column, and .14 ms with several.
 
+Nests of serial loops are one loop (`flat_nests`). What is behind the columns is a task of its own if it adds to a sum
+of all columns, since threads of such a task do not wait for each other. Chunks of a few long columns have blocks of
+their own, and a second task joins what they have found (`row_chunks`).
+
 Threads behind the last column compute it again, and store nothing: all threads of a block come to the barrier. Sums of
 floats need `fast_math`, since their order changes. Over ndarrays, or up to an argument, a launch chooses the task.
 """

@@ -34,6 +34,10 @@ A loop over rows may be inside of another serial loop, as for weights in groups 
 
 A loop may also find where the least or greatest element is, bit by bit as a plain loop does (`row_extremes`).
 
+Nests of serial loops are one loop (`flat_nests`), as the moments of a channel in a batch of images: a block has each of
+a few thousand, which threads with a nest each would leave a GPU idle for. Where there are even fewer, chunks of a row
+have a block each, and a second task joins what they have found (`row_chunks`).
+
 A loop over all elements that adds to one element a row, `s[i] += a[i, k]`, becomes one over the rows (`axis_sums`).
 
 A loop may also count into a histogram, or change elements of neighbours in a graph, where the order does not matter and

@@ -53,7 +53,7 @@ FEW, BLOCKS = 66, 264
 """Blocks that keep at most half of the multiprocessors of an H200 busy, and all of them."""
 LONG, SHORTEST = 1 << 16, 4096
 """The fewest elements of rows that are worth a launch more, and the fewest of a chunk."""
-MOST_CHUNKS = 64
+MOST_CHUNKS = 128
 """The most chunks of a row, which a thread joins."""
 LOADS = 16
 """Chunks that a thread loads at once."""
