@@ -155,7 +155,20 @@ def test_what_is_in_registers_long_or_common_stays(target: str) -> None:
                 a[x[i, k] & 63] += 1
             y[i] = a[3]
 
+    @ti.kernel
+    def stack(n: ti.i32):
+        for i in range(N):
+            a = ti.Vector([0] * 32)
+            top = 1
+            while top > 0:
+                top -= 1
+                at = a[top]
+                y[i] += x[i, at] + x[i, at + 1] * x[(i + 1) % N, at] + x[i, at // 2] * x[(i + at) % N, 3]
+                if at < 40:
+                    a[top] = 2 * at + 1
+                    top += 1
+
     for kernel in (unrolled, long, whole):
         assert NOTE not in kernel.source()
-    for kernel in (common, short):
+    for kernel in (common, short, stack):
         assert NOTE not in kernel.source(20)

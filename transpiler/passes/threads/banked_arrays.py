@@ -24,6 +24,7 @@ from ...ir.statements import (
     Alloca,
     Array,
     Const,
+    GlobalLoad,
     GlobalPtr,
     GlobalStore,
     LocalLoad,
@@ -48,6 +49,9 @@ from ..tiles.parts.tiled_loops import new_shared
 
 FEWEST_WORDS, MOST_WORDS = 5, 64
 """Numbers of an array that is worth it, and of all arrays of a thread: an SM still runs 896 threads."""
+FEW_WORDS = 16
+"""Numbers with which an SM runs all of its threads. Fewer threads wait longer for memory: of larger arrays there are as
+many accesses as loads from memory, which there are not of most stacks."""
 MOST_BYTES = 16384
 """The most bytes of a block whose size the compiler chooses: more blocks are more even."""
 SMALL_BLOCK = 64
@@ -101,12 +105,16 @@ def _worth_it(task: Task) -> list[Alloca]:
     computed = [a for a in arrays if any(not _is_number(p) for p in users[a] if isinstance(p, MatrixPtr))]
     if not computed:
         return []
-    varying, counts = Uniformity(task).varying, dict.fromkeys(computed, 0)
+    varying, counts, loads = Uniformity(task).varying, dict.fromkeys(computed, 0), 0
     for pointer, times in _accesses(task.body, 1):
+        if not isinstance(pointer, MatrixPtr):
+            loads += times
+            continue
         array = base_pointer(pointer)
         if array in counts and any(index in varying for index in pointer.indices):
             counts[array] += times
-    worth = [array for array in computed if counts[array] >= max(FEWEST_ACCESSES, 2 * _words(array))]
+    least = {a: max(FEWEST_ACCESSES, 2 * _words(a), loads if _words(a) > FEW_WORDS else 0) for a in computed}
+    worth = [array for array in computed if counts[array] >= least[array]]
     return sorted(worth, key=lambda array: -counts[array])
 
 
@@ -137,11 +145,15 @@ def _may_be_placed(array: Alloca, users: Sequence[Statement], users_of_all: dict
     return True
 
 
-def _accesses(block: Block, times: int) -> Iterator[tuple[MatrixPtr, int]]:
-    """Yield the pointers by which a block loads and stores elements, and how often about."""
+def _accesses(block: Block, times: int) -> Iterator[tuple[Statement, int]]:
+    """Yield the pointers by which a block loads and stores elements of local arrays, or loads from memory, and how
+    often about.
+    """
     for statement in block:
         if isinstance(statement, (LocalLoad, LocalStore)) and isinstance(statement.pointer, MatrixPtr):
             yield statement.pointer, times
+        elif isinstance(statement, GlobalLoad):
+            yield base_pointer(statement.pointer), times
         around = times
         if isinstance(statement, (RangeFor, While)):
             count = trip_count(statement) if isinstance(statement, RangeFor) else None
