@@ -65,6 +65,7 @@ from .atomics.vector_atomics import vector_atomics
 from .atomics.whole_atomics import whole_atomics
 from .branches.automata import automata
 from .branches.bit_terms import bit_terms
+from .branches.collected_bits import collected_bits
 from .branches.computed_choices import computed_choices
 from .branches.counted_choices import counted_choices
 from .branches.eager_choices import eager_choices
@@ -212,30 +213,26 @@ UNAFFECTED: dict[Pass, tuple[Pass, ...]] = {
 """Steps of the cleanup that find nothing more after a change by the step, if they found nothing before it.
 A pass that knows more of a change sets `PassContext.left`."""
 
+ON_ATOMICS: tuple[Pass, ...] = (
+    local_atomics, demote_atomics, unroll_reductions, axis_sums, joined_sums, reduce_atomics, private_sums,
+    block_sums, warp_sums, vector_atomics, settled_extremes,
+)  # fmt: skip
 NEEDED: dict[Pass, tuple[object, ...]] = {
+    **dict.fromkeys(ON_ATOMICS, (AtomicOp,)),
     struct_for: (StructFor,),
     deactivate_cells: (Deactivate,),
     forward_stores: (Alloca,),
     forward_elements: (GlobalStore,),
     ordered_loops: (Alloca,),
     local_temporaries: (GlobalTemporary,),
-    local_atomics: (AtomicOp,),
-    demote_atomics: (AtomicOp,),
-    unroll_reductions: (AtomicOp,),
     fold_recurrences: (RangeFor,),
     hoist_loads: (RangeFor,),
     unroll_components: (RangeFor,),
-    axis_sums: (AtomicOp,),
     flush_subnormals: DECAYS,
     keep_elements: (RangeFor, While),
     loads_before_loops: (RangeFor, While),
     carried_elements: (RangeFor,),
     block_scans: (RangeFor,),
-    joined_sums: (AtomicOp,),
-    reduce_atomics: (AtomicOp,),
-    private_sums: (AtomicOp,),
-    block_sums: (AtomicOp,),
-    warp_sums: (AtomicOp,),
     block_tiles: (RangeFor,),
     split_sums: (RangeFor,),
     register_tiles: (RangeFor,),
@@ -243,7 +240,6 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     shared_rows: (LocalStore, AtomicOp, GlobalStore),
     shared_columns: (LocalStore,),
     staged_stores: (GlobalStore,),
-    vector_atomics: (AtomicOp,),
     whole_atomics: (MatrixElement,),
     gather_adjoints: (DERIVATIVE,),
     tidy_adjoints: (DERIVATIVE,),
@@ -289,10 +285,10 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     rejoined_threads: (Break,),
     bit_terms: (While,),
     counted_choices: (If,),
+    collected_bits: ("bit_or",),
     computed_choices: (If,),
     insertion_sorts: (While,),
     early_terms: ("ne", "eq"),
-    settled_extremes: (AtomicOp,),
 }
 """Kinds (`ir.tasks.kinds_in`); a pass finds nothing in a kernel without any of them."""
 
@@ -416,6 +412,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         lane_loops,  # after `vector_lanes`, for the loops that it leaves
         lane_whiles,  # after `vector_lanes`, likewise
         insertion_sorts,  # after `vector_lanes`, likewise
+        collected_bits,  # after `vector_lanes`, likewise
         counted_choices,  # after `vector_lanes`, whose loops have branches; before `wrapping`: it knows sums
         short_vectors,  # after both, whose loops load neighbours
         short_extremes,  # after these, which leave loops with branches: it only makes such a loop faster
