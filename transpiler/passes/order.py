@@ -57,6 +57,7 @@ from .atomics.vector_atomics import vector_atomics
 from .atomics.whole_atomics import whole_atomics
 from .branches.automata import automata
 from .branches.bit_terms import bit_terms
+from .branches.collected_bits import collected_bits
 from .branches.computed_choices import computed_choices
 from .branches.counted_choices import counted_choices
 from .branches.eager_choices import eager_choices
@@ -271,6 +272,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     **dict.fromkeys((exact_ends, lane_terms, lookup_tables, short_vectors, static_rows, unroll_loops), (RangeFor,)),
     **dict.fromkeys((banked_arrays, register_arrays, sorted_insertions), (Tensor,)),
     unrolled_corners: (Cast,),
+    collected_bits: ("bit_or",),
     added_shifts: ("sar", "shr"),
     early_selections: (IfExp,),
     rejoined_threads: (Break,),
@@ -406,6 +408,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         lane_loops,  # after `vector_lanes`, for the loops that it leaves
         lane_whiles,  # after `vector_lanes`, likewise
         insertion_sorts,  # after `vector_lanes`, likewise
+        collected_bits,  # after `vector_lanes`, likewise
         sorted_insertions,  # before `wrapping`: it knows sums; before `register_arrays`, whose arrays it leaves
         counted_choices,  # after `vector_lanes`, whose loops have branches; before `wrapping`: it knows sums
         short_vectors,  # after both, whose loops load neighbours

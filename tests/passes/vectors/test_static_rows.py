@@ -137,3 +137,25 @@ def test_exact_sums_are_unrolled() -> None:
     out = ti.ndarray(ti.f32, (20, 16))
     source = attend.source(*made, out)
     assert source.count("#pragma GCC unroll 1\n") == 1 and source.count("#pragma GCC unroll 16\n") == 2
+
+
+def test_words_of_bits_are_counted_in_vectors(target: str) -> None:
+    @ti.kernel
+    def distances(a: ti.template(), d: ti.template()):
+        for i in d:
+            least = 999
+            for j in range(40):
+                n = 0
+                for w in ti.static(range(8)):
+                    n += ti.cast(ti.math.popcnt(a[i, w] ^ a[j, w]), ti.i32)
+                if i != j:
+                    least = min(least, n)
+            d[i] = least
+
+    words = np.random.default_rng(0).integers(0, 2**32, (40, 8)).astype(np.uint32)
+    a, d = ti.field(ti.u32, (40, 8)), ti.field(ti.i32, 40)
+    a.from_numpy(words)
+    distances(a, d)
+    bits = np.unpackbits((words[:, None] ^ words).view(np.uint8), axis=-1).sum(axis=-1) + 999 * np.eye(40, dtype=int)
+    assert d.to_numpy().tolist() == bits.min(axis=1).tolist()
+    assert "#pragma GCC unroll 1\n" in distances.source(a, d, arch="cpu")

@@ -53,7 +53,7 @@ def _qualifies(loop: RangeFor) -> bool:
 
 
 def _is_factor(value: Statement, loop: RangeFor) -> bool:
-    """Return whether a value is a float, or several, of nothing but bits of the index."""
+    """Return whether a value is a float, or several, of bits of the index and numbers."""
     if not isinstance(value, Cast) or value.type is None or not element_of(value.type).is_float:
         return False
     parts = computed_from(value.value)

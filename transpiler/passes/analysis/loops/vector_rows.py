@@ -27,8 +27,8 @@ from ..queries import computed_from, is_dense, is_index_of
 FEWEST = 8
 """The fewest iterations of a loop that stays: they are a vector of f32."""
 PLAIN = (Const, LoopIndex, ArgLoad, ArrayShape, GlobalPtr, MatrixPtr, Alloca, GlobalLoad, LocalLoad, LocalStore, Cast)
-OPERATIONS = frozenset({"add", "sub", "mul", "div", "neg", "abs", "sqrt", "bit_and", "bit_or", "bit_xor"})
-"""Operations that processors have for vectors."""
+OPERATIONS = frozenset({"add", "sub", "mul", "div", "neg", "abs", "sqrt", "bit_and", "bit_or", "bit_xor", "popcnt"})
+"""Operations that processors have for vectors; counts of bits with AVX-512."""
 
 
 def is_plain(statement: Statement) -> bool:
