@@ -438,6 +438,7 @@ def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None
     change(block_scans, "LONG", 1)
     change(shared_steps, "SHORTEST", 1)
     change(shared_steps, "LONG", 1)
+    change(shared_steps, "STATES", 1)
     change(axis_sums, "FEWEST_ROWS", 1)
     change(axis_sums, "SHORTEST", 1)
     change(axis_sums, "FEWEST", 1)
