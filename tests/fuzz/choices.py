@@ -439,6 +439,7 @@ def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None
     change(block_scans, "LONG", 1)
     change(shared_steps, "SHORTEST", 1)
     change(shared_steps, "LONG", 1)
+    change(shared_steps, "STATES", 1)
     change(row_lengths, "LONG", 1)
     change(row_lengths, "ELEMENTS", 1)
     change(row_chunks, "LONG", 64)

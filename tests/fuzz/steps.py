@@ -39,7 +39,7 @@ class _Steps:
         self.one, self.kind = one, one.one("i32", "i32", "u32", "f32", "i64", "f64")
         self.rows, self.states, self.times = (
             one.one(1, 2, 3, 5, 9),
-            one.one(one.extent(70), one.random.randint(30, 70)),
+            one.one(one.extent(70), one.random.randint(30, 70), one.random.randint(64, 135)),
             one.one(1, 2, 4, 7),
         )
         is_field = one.one(True, False, None)

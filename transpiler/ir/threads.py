@@ -51,6 +51,7 @@ class Barrier(Statement):
         memory_only: it does not wait.
         lanes: the lanes of a warp that wait.
         converged: all threads that are still running reach it together. Set by `check_threads`.
+        together: they do, since they run one iteration: a pass knows what `check_threads` does not see.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("lanes",)
@@ -59,6 +60,7 @@ class Barrier(Statement):
     memory_only: bool = False
     lanes: Statement | None = None
     converged: bool = True
+    together: bool = False
 
 
 @dataclass(eq=False, slots=True)

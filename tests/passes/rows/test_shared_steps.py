@@ -246,6 +246,67 @@ def test_a_loop_that_depends_on_itself_is_for_one_thread(target: str) -> None:
     assert REMARK in text and re.search(r"if \(lane == 0\) \{\s+for \(int d = 0; d < STATES - 1", text)
 
 
+@pytest.mark.all_targets
+def test_many_states_have_a_block(target: str) -> None:
+    """Its warps join what they have in shared memory."""
+    states = 150
+    weights, given = numbers(states, states, least=-2, end=3), numbers(ROWS, states)
+    w, old, new = field(weights), field(given), ti.field(ti.i32, (ROWS, states))
+    sums, least = ti.field(ti.i32, (ROWS, STEPS)), ti.field(ti.i32, ROWS)
+
+    @ti.kernel
+    def network():
+        for b in range(ROWS):
+            for t in range(STEPS):
+                total, low = 1, 1 << 20
+                for h in range(states):
+                    s = 0
+                    for k in range(states):
+                        s += w[h, k] * old[b, k]
+                    new[b, h] = s % 17
+                    total += s % 17
+                    low = ti.min(low, s)
+                sums[b, t] = total
+                if total % 2 == 0:
+                    total -= low
+                for h in range(states):
+                    old[b, h] = new[b, h] + total % 3
+                least[b] = low
+
+    network()
+    found = np.zeros((ROWS, STEPS), np.int64)
+    for t in range(STEPS):
+        products = given @ weights.T
+        found[:, t] = total = 1 + (products % 17).sum(1)
+        total = np.where(total % 2 == 0, total - products.min(1), total)
+        given = (products % 17 + (total % 3)[:, None]).astype(np.int32)
+    np.testing.assert_array_equal(sums.to_numpy(), found)
+    np.testing.assert_array_equal(old.to_numpy(), given)
+    np.testing.assert_array_equal(least.to_numpy(), products.min(1))
+    text = network.source(arch=ti.cuda)
+    assert "256 threads, a block, share these iterations (shared_steps)" in text and "__syncwarp" not in text
+
+
+def test_a_search_from_the_end(target: str) -> None:
+    """Of equal elements it finds the one with the greatest index: threads of a warp would find the first."""
+    q, at = ti.field(ti.i32, (ROWS, STATES)), ti.field(ti.i32, (ROWS, 3))
+
+    @ti.kernel
+    def search():
+        for b in range(ROWS):
+            for t in range(3):
+                for d in range(STATES):
+                    q[b, d] = (d + t) % 7
+                best, place = -1, -1
+                for d in range(STATES - 1, -1, -1):
+                    if q[b, d] > best:
+                        best, place = q[b, d], d
+                at[b, t] = place
+
+    search()
+    assert at.to_numpy()[0].tolist() == [max(d for d in range(STATES) if (d + t) % 7 == 6) for t in range(3)]
+
+
 LEFT = {
     "p[b, d] = p[b, d] + p[(b + 1) % 5, d]": "of another iteration",
     "p[d, b] = p[d, b] + 1": "neighbours of a column",

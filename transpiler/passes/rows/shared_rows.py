@@ -62,7 +62,6 @@ from ...ir.statements import (
     Array,
     ArrayShape,
     AtomicOp,
-    GlobalPtr,
     GlobalStore,
     If,
     LoopIndex,
@@ -80,9 +79,9 @@ from ..analysis.loops.stretches import Stretch, added_to, stretch_of
 from ..analysis.queries import names_of, trip_count
 from ..context import PassContext
 from ..tasks.parts.copies import copy_of, put_in_place, say_when, split
-from ..tiles.parts.tiled_loops import add_axis, new_shared, replace_indices
+from ..tiles.parts.tiled_loops import add_axis, replace_indices
 from .parts.accumulators import accumulators, start_with_zeros
-from .parts.exchanges import add_steps, steps_of
+from .parts.exchanges import add_steps, join_subgroups, shared_for_subgroups, steps_of
 from .parts.first_lane import add_parts, must_be_apart, seen_by_all, users_in
 from .parts.flat_nests import flatten, has_nests
 from .parts.own_stores import joined_pairs, own_stores
@@ -420,24 +419,10 @@ class _Sharing:
 
     def _join_subgroups(self, joined: Mapping[Alloca, str]) -> None:
         """Let all threads of a block join what its subgroups have."""
-        builder, count = self.builder, self.lanes // self.width
-        own = builder.op("floordiv", self.lane, builder.const(self.width))
-        arrays = []
-        for variable in joined:
-            name = f"{variable.name or variable.hint or 'value'}_of_warps"
-            arrays.append(new_shared(self.kernel, name, variable.type, (count,)))
-            place = builder.add(GlobalPtr(arrays[-1], [own], type=variable.type))
-            builder.store(place, builder.load(variable))
-        builder.add(Barrier("block"))
-        zero, one, end = (builder.const(number) for number in (0, 1, count))
-        for variable, array in zip(joined, arrays, strict=True):
-            builder.store(variable, builder.load(builder.add(GlobalPtr(array, [zero], type=variable.type))))
-        others = builder.add(RangeFor([one], [end], [one], ["warp"]))
-        with builder.into(others.body):
-            warp = builder.add(LoopIndex(others, 0, type=i32, name="warp"))
-            for (variable, op), array in zip(joined.items(), arrays, strict=True):
-                value = builder.load(builder.add(GlobalPtr(array, [warp], type=variable.type)))
-                builder.store(variable, builder.op(op, builder.load(variable), value))
+        count = self.lanes // self.width
+        own = self.builder.op("floordiv", self.lane, self.builder.const(self.width))
+        arrays = {variable: shared_for_subgroups(self.kernel, variable, count) for variable in joined}
+        join_subgroups(self.builder, joined, arrays, own, together=False)
 
     def _add_others(self, joined: Mapping[Alloca, str], distance: Statement) -> None:
         """Add what the thread at a distance has to what each thread has."""

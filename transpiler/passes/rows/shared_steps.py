@@ -23,6 +23,8 @@ least or greatest of, is joined behind it, and so is where the greatest is (`row
 of a warp compute alike, and the first one stores (`phases`, which finds where they wait for each other). Each iteration
 of the parallel loop has a whole warp, so that its threads come to each barrier together, whatever others do.
 
+Where there are many states, an iteration has a block, whose warps join what they have in shared memory.
+
 An iteration accesses elements of its own of each array that it both stores to and loads from: else the threads of a
 warp might find different numbers there, of another iteration, and take different branches.
 
@@ -65,10 +67,11 @@ from ..context import PassContext
 from ..tasks.parts.copies import put_in_place, split
 from ..tiles.parts.tiled_loops import add_axis
 from .parts.accumulators import accumulators, start_with_zeros
+from .parts.exchanges import join_subgroups, shared_for_subgroups
 from .parts.first_lane import Users, add_alone, users_in
 from .parts.phases import ALL, FIRST, Phases
 from .parts.row_extremes import Extreme, add_exchange, add_places, extremes, stores_of
-from .parts.strided_rows import stride_by_steps
+from .parts.strided_rows import interval_in_loops, stride_by_steps
 
 SHORTEST = 8
 """The fewest iterations of a loop that is worth sharing."""
@@ -79,6 +82,10 @@ USUAL = 64
 FEATURES = {"basic", "arithmetic", "shuffle"}
 WARP, FEW_WARPS = 32, 1 << 12
 """The threads of a block where there are few; an H200 runs 32 blocks on each of 132 multiprocessors."""
+MOST_THREADS, STATES, BUSY = 512, 2, 1 << 18
+"""The most threads of a block that shares an iteration, the fewest states of each, and the most threads of all."""
+MOST_STATES = 1 << 20
+"""More are none that a reader of bounds can count."""
 WHOLE_WARP = 0xFFFFFFFF
 WORDS = {4: "four", 8: "eight"}
 WAITING = "the threads load what others have stored (shared_steps)"
@@ -120,7 +127,11 @@ def _share(kernel: Kernel, task: Task, lanes: int, context: PassContext) -> bool
         return False
     if conditions:
         _split(kernel, task, conditions)
-    _Sharing(task, found, lanes).run()
+    of_block = {
+        loop: joined for loop, joined in found.items() if not _extremes(loop) or loop in _in_serial_loops(task, found)
+    }
+    threads = _threads(task, of_block, lanes, context)
+    _Sharing(kernel, task, of_block if threads > lanes else found, lanes, threads).run()
     return True
 
 
@@ -235,7 +246,7 @@ class _Finder:
         inside = list(walk(loop.body))
         if any(isinstance(s, AtomicOp) and s not in self.unordered for s in inside):
             return None
-        known = stores_of(extremes(loop))
+        known = stores_of(_extremes(loop))
         joined = accumulators(loop, self.fast_math, known.union(self.unordered), may_leave=True)
         if joined is None or not all(map(self.may_join, joined)):
             return None
@@ -245,6 +256,12 @@ class _Finder:
         """Return whether a target has an operation of a subgroup for a variable."""
         kind = variable.type
         return isinstance(kind, Scalar) and (self.wide or kind.is_float or kind.bits == 32)
+
+
+def _extremes(loop: RangeFor) -> list[Extreme]:
+    """Return what a loop finds; of equal elements a loop that counts down finds that with the greatest index first."""
+    step = loop.steps[0]
+    return extremes(loop) if isinstance(step, Const) and step.value > 0 else []
 
 
 def _unordered(task: Task, fast_math: bool) -> set[Statement]:
@@ -284,14 +301,19 @@ def _is_better_inside(loop: RangeFor) -> bool:
 def _is_worth(task: Task, found: Shared) -> bool:
     """Return whether a shared loop is inside of a serial one, and such loops are most of an iteration."""
     assert task.loop is not None
-    serial = [loop for loop in walk(task.body) if repeats(loop) and loop not in found]
-    inside = {s for loop in serial for block in blocks(loop) for s in walk(block)}
+    inside = _in_serial_loops(task, found)
     if not any(loop in inside and _has_states(loop) for loop in found):
         return False
     if any(_is_in_columns(loop, task.loop) for loop in found):
         return False
     shared, total = _work(task.body.statements, found)
     return 2 * shared >= total
+
+
+def _in_serial_loops(task: Task, found: Shared) -> set[Statement]:
+    """Return what is inside of serial loops that are not shared."""
+    serial = [loop for loop in walk(task.body) if repeats(loop) and loop not in found]
+    return {s for loop in serial for block in blocks(loop) for s in walk(block)}
 
 
 def _has_states(loop: RangeFor) -> bool:
@@ -340,29 +362,66 @@ def _choose_block(task: Task, lanes: int) -> None:
         task.block_note = f"{count:,} warps, for more multiprocessors (shared_steps)"
 
 
-# --- the warp ---------------------------------------------------------------------------------------------------------
+def _threads(task: Task, found: Shared, lanes: int, context: PassContext) -> int:
+    """Return how many threads should share an iteration: those of a warp, or of a block where states are many."""
+    loop, capabilities, options = task.loop, context.capabilities, context.options
+    assert loop is not None
+    count = trip_count(loop)
+    is_chosen = loop.block_dim is not None or options.has_own_block_dim
+    if count is None or is_chosen or task.reductions or not capabilities.has_shared_memory:
+        return lanes
+    if any(map(_extremes, found)):
+        return lanes  # which are exchanged in a warp
+    threads, fewest = min(MOST_THREADS, capabilities.max_block_dim), max(lanes, 2 * WARP)
+    while threads >= fewest and (threads * count > BUSY or threads > max(map(_threads_of, found))):
+        threads //= 2
+    joined = sum(variable.type.size_bytes for each in found.values() for variable in each if variable.type is not None)
+    is_small = joined * threads // lanes <= capabilities.max_shared_bytes
+    return threads if threads >= fewest and is_small else lanes
+
+
+def _threads_of(loop: RangeFor) -> int:
+    """Return how many threads are enough for a loop: with one state each, if that is a loop itself, or with two."""
+    states = trip_count(loop)
+    if states is None:
+        low, high = interval_in_loops(loop.starts[0])[0], interval_in_loops(loop.ends[0])[1]
+        pointers = [base_pointer(s.pointer) for s in walk(loop.body) if isinstance(s, GlobalStore)]
+        places = [pointer for pointer in pointers if isinstance(pointer, GlobalPtr) and pointer.array.shape is not None]
+        pairs = [pair for place in places for pair in zip(place.indices, place.array.shape or (), strict=True)]
+        states = min([high - low, *(extent for index, extent in pairs if is_index_of(index, loop))])
+        states = states // 2 if states <= MOST_STATES else 0
+    is_long = any(map(repeats, walk(loop.body)))
+    return 2 * states - 1 if is_long else states // STATES
+
+
+# --- the threads ------------------------------------------------------------------------------------------------------
 
 
 class _Sharing:
-    """Gives each iteration of a task the threads of a warp, the last axis of its loop."""
+    """Gives each iteration of a task the threads of a warp or of a block, the last axis of its loop."""
 
-    def __init__(self, task: Task, found: Shared, lanes: int) -> None:
+    def __init__(self, kernel: Kernel, task: Task, found: Shared, lanes: int, threads: int) -> None:
         assert task.loop is not None
-        self.task, self.found, self.lanes = task, found, lanes
-        self.extremes: dict[RangeFor, list[Extreme]] = {loop: extremes(loop) for loop in found}
+        self.kernel, self.task, self.found, self.lanes, self.threads = kernel, task, found, lanes, threads
+        self.extremes: dict[RangeFor, list[Extreme]] = {loop: _extremes(loop) for loop in found}
         self.phases = Phases(task.body, found, _exchanged(task), users_in(task.body))
-        _choose_block(task, lanes)
-        add_axis(task, {}, lanes, "lane")
+        if threads > lanes:
+            task.block_dim, task.tile, task.loop.grid_stride = threads, (threads,), False
+        else:
+            _choose_block(task, lanes)
+        add_axis(task, {}, threads, "lane" if threads == lanes else "thread")
         self.builder = Builder(Block(), task.loop.location)
         self.lane = self.builder.add(LoopIndex(task.loop, len(task.loop.starts) - 1, type=i32))
         self.lane.name = task.loop.names[-1]
+        self.arrays = dict[Alloca, Array]()
         self.warp = self.builder.add(Const(WHOLE_WARP, notation=hex(WHOLE_WARP), type=u32))
         self.around = list[Statement]()
         self.has_remark = False
 
     def run(self) -> None:
         """Replace the body of the task."""
-        note = f"{WORDS.get(self.lanes, self.lanes)} threads share these iterations (shared_steps)"
+        block = ", a block," if self.threads > self.lanes else ""
+        note = f"{WORDS.get(self.threads, self.threads)} threads{block} share these iterations (shared_steps)"
         first = next(iter(self.found))
         first.remarks = (Remark(note, "above", first.location), *first.remarks)
         self.add(self.task.body)
@@ -422,18 +481,32 @@ class _Sharing:
         builder, joined = self.builder, self.found[loop]
         places = add_places(builder, loop, self.extremes[loop])
         start_with_zeros(builder, list(builder.block), joined, self.lane)
-        stride_by_steps(builder, loop, self.lane, self.lanes)
+        stride_by_steps(builder, loop, self.lane, self.threads)
         for variable, op in joined.items():
             of_warp = Collective(f"reduce_{op}", [builder.load(variable)], self.warp, type=variable.type)
             builder.store(variable, builder.add(of_warp))
+        if joined and self.threads > self.lanes:
+            self.join_warps(joined)
         if places:
             steps = add_exchange(builder, self.lanes, places)
             for statement in walk(steps.body):
                 if isinstance(statement, Collective):
                     statement.lanes = self.warp
 
+    def join_warps(self, joined: dict[Alloca, str]) -> None:
+        """Let all threads of the block join what its warps have."""
+        count = self.threads // self.lanes
+        for variable in joined:
+            if variable not in self.arrays:
+                self.arrays[variable] = shared_for_subgroups(self.kernel, variable, count)
+        warp = self.builder.op("floordiv", self.lane, self.builder.const(self.lanes))
+        join_subgroups(self.builder, joined, {v: self.arrays[v] for v in joined}, warp, together=True)
+        self.builder.add(Barrier("block", together=True))  # before the next step stores there
+
     def wait(self) -> None:
-        """Let all threads of the warp wait for each other, and see what the others have stored."""
-        barrier = self.builder.add(Barrier("subgroup", lanes=self.warp))
+        """Let all threads of an iteration wait for each other, and see what the others have stored."""
+        is_warp = self.threads == self.lanes
+        barrier = Barrier("subgroup", lanes=self.warp) if is_warp else Barrier("block", together=True)
+        self.builder.add(barrier)
         if not self.has_remark:
             barrier.remarks, self.has_remark = (Remark(WAITING),), True

@@ -124,7 +124,8 @@ class _Check:
 
     def synchronization(self, statement: Barrier | Collective, cause: Statement | None) -> None:
         """Check one barrier or collective."""
-        statement.converged = cause is None and self.left is None
+        is_together = isinstance(statement, Barrier) and statement.together
+        statement.converged = is_together or (cause is None and self.left is None)
         if waits(statement, "block") and not statement.converged:
             assert cause is not None or self.left is not None
             raise statement.location.error(
