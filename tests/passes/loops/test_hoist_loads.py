@@ -1,5 +1,8 @@
+import pytest
+
 from shadesmith.transpiler.ir.nodes import Block
 from shadesmith.transpiler.ir.statements import Break, If
+from shadesmith.transpiler.ir.types import f32
 from shadesmith.transpiler.passes.loops.hoist_loads import hoist_loads
 
 
@@ -59,3 +62,14 @@ def test_run_time_loops_are_left_alone(sketch):
     with sketch.into(loop.body):
         sketch.store(sketch.ptr(sketch.b, sketch.index(loop)), sketch.read(sketch.a, 2))
     assert order(sketch.apply(hoist_loads), "for ", "global load")
+
+
+@pytest.mark.parametrize(("of_index", "parts"), [(False, ("mod ", "for ")), (True, ("for ", "mod "))])
+def test_remainder_that_is_the_same_in_all_iterations_moves_before_the_loop(sketch, of_index, parts):
+    loop = static_loop(sketch)
+    with sketch.into(loop.body):
+        i = sketch.index(loop)
+        remainder = sketch.op("mod", i if of_index else sketch.arg("n"), sketch.const(9))
+        with sketch.into(sketch.add(If(sketch.op("eq", i, remainder), Block())).then):
+            sketch.store(sketch.ptr(sketch.b, i), sketch.const(1.0, f32))
+    assert order(sketch.apply(hoist_loads), *parts)

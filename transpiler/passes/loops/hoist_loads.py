@@ -6,14 +6,18 @@
 
 In the unrolled form the copies of the load are merged, since the passes know that fields do not overlap. The target's
 compiler, which unrolls the loop, does not know it.
+
+So are quotients and remainders of integers. NVRTC takes `if (o == (k + 9) % 9) { h[o] += w; }` for
+`h[(k + 9) % 9] += w` before it unrolls the loop over o, and `h` would be in local memory.
 """
 
 from __future__ import annotations
 
 from ...ir.functions import Call
 from ...ir.nodes import Block, Effect, Remark, Statement, blocks, operands, walk
-from ...ir.statements import Array, AtomicOp, Break, Continue, GlobalLoad, GlobalStore, RangeFor, Return
+from ...ir.statements import Array, AtomicOp, Break, Continue, GlobalLoad, GlobalStore, Operation, RangeFor, Return
 from ...ir.tasks import Kernel
+from ...ir.types import element_of
 from ..analysis.aliasing import MemoryObject, underlying_object
 from ..analysis.queries import is_index_of
 from ..context import PassContext
@@ -60,11 +64,18 @@ def _invariant_loads(loop: RangeFor) -> list[Statement]:
     nested = {statement for statement in inside if statement not in own}
     moved: dict[Statement, None] = {}
     for statement in loop.body.statements:
-        if isinstance(statement, GlobalLoad) and not _is_written(statement, written):
+        if _is_quotient(statement) or (isinstance(statement, GlobalLoad) and not _is_written(statement, written)):
             needed: dict[Statement, None] = {}
             if _collect(statement, statement, own, changing | nested, needed):
                 moved.update(needed)
     return [statement for statement in loop.body.statements if statement in moved]
+
+
+def _is_quotient(statement: Statement) -> bool:
+    """Return whether a statement divides integers by Python's rules."""
+    if not isinstance(statement, Operation) or statement.op not in ("floordiv", "mod"):
+        return False
+    return statement.type is not None and element_of(statement.type).is_integral
 
 
 def _written(statements: list[Statement]) -> list[MemoryObject] | None:
@@ -93,7 +104,7 @@ def _may_overlap(a: MemoryObject, b: MemoryObject) -> bool:
 
 
 def _collect(
-    statement: Statement, load: GlobalLoad, own: set[Statement], changing: set[Statement], needed: dict[Statement, None]
+    statement: Statement, load: Statement, own: set[Statement], changing: set[Statement], needed: dict[Statement, None]
 ) -> bool:
     """Add `statement` and its operands in the loop to `needed`; return whether they are the same in each iteration."""
     if statement in changing:
