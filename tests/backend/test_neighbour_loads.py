@@ -84,6 +84,55 @@ def test_the_start_is_aligned_for_elements_side_by_side() -> None:
     assert "aligned(" not in sums(37, 8, parts=3)[0].source(arch=ti.cuda)  # 12 bytes
 
 
+def blocks(n: int):
+    """Numbers of an element, at numbers of unrolled loops."""
+    a, b, c = ti.field(ti.f32, (n, 4, 3)), ti.field(ti.f32, (n, 2, 2)), ti.field(ti.f32, 4 * n)
+    a.from_numpy((np.arange(12 * n) % 11 - 3).reshape(n, 4, 3))
+
+    @ti.kernel
+    def combine():
+        for i in range(n):
+            m = ti.Matrix.zero(ti.f32, 4, 3)
+            for k, l in ti.static(ti.ndrange(4, 3)):
+                m[k, l] = a[i, k, l]
+            for k, l in ti.static(ti.ndrange(2, 2)):
+                b[i, k, l] = m[k, l] + m[k + 2, l]
+            for k in ti.static(range(4)):
+                c[i * 4 + k] = m[k, 2]
+
+    return combine, a, b, c
+
+
+def test_numbers_of_unrolled_loops(target: str) -> None:
+    combine, a, b, c = blocks(37)
+    combine()
+    a = a.to_numpy()
+    assert np.array_equal(b.to_numpy(), a[:, :2, :2] + a[:, 2:, :2]) and np.array_equal(
+        c.to_numpy(), a[:, :, 2].ravel()
+    )
+
+
+def test_the_start_is_aligned_at_numbers_of_unrolled_loops() -> None:
+    """Rows of 12 bytes make elements of 48, rows of 8 bytes such of 16; multiples of four and a number."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    source = blocks(300)[0].source(arch=ti.cuda)
+    assert "= aligned(args.a_data);" in source and "__ldg" not in source
+    assert "aligned(args.b_data)[" in source and "aligned(args.c_data)[" in source
+
+    a, b = ti.field(ti.f32, (300, 3, 3)), ti.field(ti.f32, (300, 8))
+
+    @ti.kernel
+    def odd():
+        for i in range(300):
+            s = 0.0
+            for k, l in ti.static(ti.ndrange(3, 3)):
+                s += a[i, k, l]  # elements of 36 bytes
+            for k in ti.static(range(4)):
+                b[i, 2 * k] = s  # every second number
+
+    assert "aligned(" not in odd.source(arch=ti.cuda)
+
+
 def test_what_has_no_hint() -> None:
     """ndarrays, whose start the program chooses; columns; elements of a struct."""
     ti.init(arch=ti.python, log_level=ti.ERROR)
@@ -202,6 +251,12 @@ def test_nvrtc_loads_four_at_once_where_others_are_stored() -> None:
     source = scanned(300, 64)[0].source(arch=ti.cuda)
     plain = source.replace("= aligned(args.", "= (args.")
     assert loads_of(source) * 3 < loads_of(plain)
+
+
+@pytest.mark.usefixtures("has_nvrtc")
+def test_nvrtc_loads_four_of_unrolled_loops_at_once() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    assert loads_of(blocks(300)[0].source(arch=ti.cuda)) == 3
 
 
 @pytest.mark.usefixtures("has_nvrtc")
