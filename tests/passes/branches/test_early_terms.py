@@ -100,7 +100,7 @@ def test_what_stays_in_the_branch() -> None:
     """Conditions that are read, or leave more out, stores, elements that might not exist, and little to compute."""
 
     def is_early(case: str) -> bool:
-        ti.init(arch=ti.python, log_level=ti.ERROR, passes="-block_tiles")
+        ti.init(arch=ti.python, log_level=ti.ERROR, passes="-block_tiles,-lookup_tables")
         n = 300
         a, b, kind = ti.field(ti.f32, n), ti.field(ti.f32, n), ti.field(ti.i32, n)
 

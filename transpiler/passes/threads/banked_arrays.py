@@ -6,7 +6,7 @@
 
 Registers have no computed index: a compiler for GPUs puts such an array into local memory, where the threads of a warp
 that are at different elements access as many lines of a cache, one after another. In shared memory each thread has a
-bank of its own, and all of a warp access theirs at once. Medians of 15 x 15 by histograms of 64 bins took an H200 1.36
+bank of its own, and all of a warp access them at once. Medians of 15 x 15 by histograms of 64 bins took an H200 1.36
 ms before, and .53 ms after.
 
 Arrays of all of whose indices `register_arrays` makes numbers stay, and so do those at which all threads of a block are
