@@ -216,3 +216,73 @@ def test_tables_are_part_of_the_ir_that_people_edit(target: str, tmp_path) -> No
     path.write_text(before + "tables {" + tables.replace("cos $", "sin $", 1))
     angles(x, 0.1)
     assert np.allclose(x, np.sin(np.arange(103) * 0.1).sum(), rtol=1e-4)
+
+
+@pytest.mark.targets("vulkan")
+def test_a_value_that_only_another_one_needs_has_no_table(target: str) -> None:
+    def program():
+        x, y = numbers()
+
+        @ti.kernel
+        def nested():
+            for i in range(N):
+                for k in range(64):
+                    q = (i * 7 + k) & 31
+                    y[i] += ti.exp(ti.sin(q * 0.1) * 0.5) * x[k]
+
+        nested()
+        return y.to_numpy(), nested.source()
+
+    source = same_without(target, program)
+    assert "sin_q[q] * x(k)" in source
+    assert "sin_q_1" not in source
+
+
+@pytest.mark.targets("cuda")
+def test_loads_behind_a_condition_stay_there(target: str) -> None:
+    def program():
+        (_, y), w, v = numbers(), ti.field(ti.f32, 10), ti.Vector.field(3, ti.f32, 4)
+        w.fill(0.5)
+        v.fill(0.25)
+
+        @ti.kernel
+        def guarded(n: ti.i32):
+            for i in range(N):
+                for k in range(1000):
+                    if k < 9:
+                        y[i] += ti.cos(w[k + 1] * 2) * ti.exp(w[k + 1])
+                    if 0 <= n < 9:
+                        y[i] += ti.cos(w[n + 1] * k)
+                    if k < 3:
+                        y[i] += ti.exp(v[2][k] * 3) * ti.cos(v[2][k])
+
+        guarded(1 << 30)
+        return y.to_numpy(), guarded.source(1 << 30)
+
+    assert NOTE not in same_without(target, program)
+
+
+@pytest.mark.targets("vulkan")
+def test_functions_that_may_not_end_are_called_where_the_program_does(target: str) -> None:
+    def program():
+        x, y = numbers(4)
+
+        @ti.func
+        def steps(n: ti.i32):
+            count, m = 0, n
+            while m != 1:
+                m = m // 2 if m % 2 == 0 else 3 * m + 1
+                count += 1
+            return ti.exp(-count * 0.1)
+
+        @ti.kernel
+        def sums():
+            for i in range(4):
+                for k in range(100):
+                    if k > 0:
+                        y[i] += steps(k) * x[i]
+
+        sums()
+        return y.to_numpy(), sums.source()
+
+    assert NOTE not in same_without(target, program)

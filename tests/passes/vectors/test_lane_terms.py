@@ -134,3 +134,27 @@ def test_loops_that_gcc_leaves(case: str) -> None:
 
     x = np.ones(N, np.float32)
     assert ("(lane_terms)" in kernel.source(x, arch=ti.cpu)) == (case == "")
+
+
+def test_functions_that_may_not_end_are_called_where_the_program_does(target: str) -> None:
+    y = ti.field(ti.f32, 4)
+
+    @ti.func
+    def steps(n: ti.i32):
+        count, m = 0, n
+        while m != 1:
+            m = m // 2 if m % 2 == 0 else 3 * m + 1
+            count += 1
+        return count * 0.5
+
+    @ti.kernel
+    def sums():
+        for i in range(4):
+            s = 0.0
+            for k in range(100):
+                if k > 0:
+                    s += steps(k)
+            y[i] = s
+
+    sums()
+    assert y[3] == y[0] == 1558.5

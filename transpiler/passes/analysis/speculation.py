@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ...ir.constants import constant_range
+from ...ir.functions import Call, Function, called, reachable
 from ...ir.nodes import Block, Effect, Statement, operands
 from ...ir.statements import (
     Alloca,
@@ -10,9 +12,13 @@ from ...ir.statements import (
     GlobalLoad,
     GlobalPtr,
     If,
+    LoopIndex,
+    MatrixElement,
     MatrixPtr,
     Operation,
+    RangeFor,
     StructPtr,
+    While,
     base_pointer,
     is_const,
 )
@@ -21,6 +27,8 @@ from .queries import surely_exists
 
 CHEAP = frozenset({"abs", "neg", "add", "sub", "mul", "min", "max", "lt", "le", "gt", "ge", "eq", "ne", "select"})
 """Operations on floats that are one instruction of x86."""
+DIVISIONS = frozenset({"floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plain_mod"})
+"""Operations that a processor may trap if they are of integers, and divide by 0."""
 
 
 def continues(branch: If) -> bool:
@@ -51,10 +59,42 @@ def may_be_early(statement: Statement) -> bool:
         return isinstance(pointer, GlobalPtr) and (pointer.array.is_shared or surely_exists(pointer))
     if isinstance(statement, Operation) and statement.op in ("plain_div", "plain_mod"):
         return is_const(statement.operands[1])  # of a positive number, as the branch may say; processors trap zeros
+    if isinstance(statement, Call) and not is_total(statement.function):
+        return False
     is_pointer = isinstance(statement, (GlobalPtr, MatrixPtr, StructPtr))
     return is_pointer or (
         statement.EFFECT == Effect.NONE and not statement.BLOCKS and not isinstance(statement, Alloca)
     )
+
+
+def is_total(function: Function) -> bool:
+    """Return whether a function surely ends for all arguments, also those that a branch keeps from it, with a result.
+
+    Not with a loop whose end they decide, a call of itself, a division, or an index that they may move outside.
+    """
+    inside = list(reachable(function.body))
+    return not calls_itself(function) and not any(map(_depends_on_branches, inside))
+
+
+def _depends_on_branches(statement: Statement) -> bool:
+    """Return whether a statement may not end, or be out of its range, where no branch is taken."""
+    if isinstance(statement, Operation) and statement.op in DIVISIONS:
+        divisor, is_float = statement.operands[1], isinstance(statement.type, Scalar) and statement.type.is_float
+        return not is_float and not (isinstance(divisor, Const) and divisor.value not in (0, -1))
+    if isinstance(statement, (MatrixElement, MatrixPtr)):
+        return not all(isinstance(index, Const) or _is_of_known_loop(index) for index in statement.indices)
+    return isinstance(statement, While) or (isinstance(statement, Call) and calls_itself(statement.function))
+
+
+def calls_itself(function: Function) -> bool:
+    """Return whether a function calls itself, directly or indirectly."""
+    return function in called(function.body)
+
+
+def _is_of_known_loop(index: Statement) -> bool:
+    if not isinstance(index, LoopIndex) or not isinstance(index.loop, RangeFor):
+        return False
+    return constant_range(index.loop, index.axis) is not None
 
 
 def takes_one_instruction(statement: Statement) -> bool:

@@ -21,7 +21,7 @@ from math import prod
 
 from ...ir.builder import Builder
 from ...ir.functions import Call
-from ...ir.nodes import Block, Remark, Statement, clone, operands, replace_uses, walk
+from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, operands, replace_uses, walk
 from ...ir.origins import Origin, block_size, literal, operation, settled
 from ...ir.statements import Array, Const, GlobalPtr, LoopIndex, Operation, RangeFor
 from ...ir.tasks import Kernel, Task
@@ -49,7 +49,7 @@ def lookup_tables(kernel: Kernel, context: PassContext) -> bool:
     for task in tasks:
         found = tabulated(task, intervals)
         free = capabilities.max_shared_bytes - sum(shared_size_bytes(a) for a in _arrays_of(task) if a.is_shared)
-        chosen = _chosen(found, min(MOST_BYTES, free))
+        chosen = _needed(task, _chosen(found, min(MOST_BYTES, free)))
         if chosen:
             _tabulate(kernel, task, chosen)
             changed = True
@@ -69,6 +69,21 @@ def _chosen(entries: Sequence[Entry], free: int) -> list[Entry]:
             chosen.append(entry)
             free -= entry.size_bytes
     return chosen
+
+
+def _needed(task: Task, entries: Sequence[Entry]) -> list[Entry]:
+    """Return the entries whose values something else needs than those of other entries."""
+    axes = {entry.value: [a.value for a in entry.axes if not isinstance(a.value, RangeFor)] for entry in entries}
+    inside = list(walk(task.body))
+    pending: list[Statement] = [s for s in inside if s.type is None or s.EFFECT & Effect.WRITE]
+    needed: set[Statement] = set()
+    while pending:
+        value = pending.pop()
+        if value not in needed:
+            needed.add(value)
+            pending += axes[value] if value in axes else operands(value)
+            pending += [block.result for block in blocks(value) if block.result is not None]
+    return [entry for entry in entries if entry.value in needed]
 
 
 # --- the tables -------------------------------------------------------------------------------------------------------

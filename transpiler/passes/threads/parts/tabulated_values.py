@@ -26,17 +26,20 @@ from ....ir.statements import (
     LoopIndex,
     MatrixElement,
     MatrixInit,
+    MatrixPtr,
     Operation,
     RangeFor,
     StructElement,
+    StructPtr,
     While,
     base_pointer,
 )
 from ....ir.tasks import Kernel, Task
-from ....ir.types import Scalar, Tensor, f64, i32
+from ....ir.types import Scalar, Tensor, Type, f64, i32
 from ...analysis.aliasing import MemoryObject, may_alias, underlying_object, written_objects
-from ...analysis.intervals import Interval
+from ...analysis.intervals import Interval, interval_of, whole
 from ...analysis.queries import ends_loop, is_index_of, trip_count
+from ...analysis.speculation import DIVISIONS, is_total
 from ...analysis.value_ranges import RECORDERS, ValueRanges, stored_ranges
 
 GROUPS = {
@@ -47,7 +50,6 @@ COSTS = {op: cost for cost, ops in GROUPS.items() for op in ops.split()}
 """Instructions of f32 operations that take many; special function units count as eight."""
 OF_F64, OF_OTHERS = 4, 1
 """By what the instructions of f64 operations are multiplied, and those of an operation that is not listed."""
-INTEGER_DIVISIONS = frozenset({"floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plain_mod"})
 OF_INTEGER_DIVISION = 16
 LOAD, BARRIER = 4, 64
 """Instructions that a load from shared memory takes the place of, and a barrier."""
@@ -145,7 +147,7 @@ def cost_of(statement: Statement, callers: frozenset[Function] = frozenset()) ->
     if not isinstance(element, Scalar):
         return 0
     count = kind.size if isinstance(kind, Tensor) else 1
-    if element.is_integral and statement.op in INTEGER_DIVISIONS:
+    if element.is_integral and statement.op in DIVISIONS:
         return 1 if isinstance(statement.operands[1], Const) else OF_INTEGER_DIVISION
     cost = COSTS.get(statement.op, OF_OTHERS)
     return count * cost * (OF_F64 if element == f64 else 1)
@@ -156,7 +158,8 @@ class _Finder:
     """Finds the values of a task for which a table is worth it.
 
     around: the statements with blocks around each one, from the outermost on. block_of: where each one is.
-    order: their numbers. axes: of loops. known: the axes of values.
+    order: their numbers. axes: of loops. known: the axes of values. spans: the intervals of operations over
+    all entries.
     """
 
     task: Task
@@ -166,6 +169,7 @@ class _Finder:
     order: dict[Statement, int] = field(default_factory=dict)
     axes: dict[tuple[Statement, int], Axis | None] = field(default_factory=dict)
     known: dict[Statement, frozenset[Axis] | None] = field(default_factory=dict)
+    spans: dict[Statement, Interval | None] = field(default_factory=dict)
     written: frozenset[MemoryObject] = frozenset()
     aliases: bool = False
 
@@ -225,8 +229,8 @@ class _Finder:
             case GlobalLoad(pointer=pointer):
                 return self._joined(self._indices_of(pointer)) if self._is_constant(pointer) else None
             case Call(function=function) if value.EFFECT == Effect.NONE and not (function.reads or function.snippets):
-                return self._joined(value.arguments)
-        if not isinstance(value, PURE) or value.EFFECT != Effect.NONE or not _may_be_early(value):
+                return self._joined(value.arguments) if is_total(function) else None
+        if not isinstance(value, PURE) or value.EFFECT != Effect.NONE or not self._may_be_early(value):
             return None
         return self._joined(operands(value))
 
@@ -270,16 +274,45 @@ class _Finder:
         if not is_plain or array.shape is None or array.is_shared or array.clamped or array.place is not None:
             return False
         first = array.offset or (0,) * array.ndim
-        return all(map(self._is_inside, base.indices, first, array.shape))
+        if not all(map(self._is_inside, base.indices, first, array.shape)):
+            return False
+        while isinstance(pointer, (MatrixPtr, StructPtr)):
+            kind = pointer.origin.type
+            if isinstance(pointer, MatrixPtr) and not self._are_inside(pointer.indices, kind):
+                return False
+            pointer = pointer.origin
+        return True
+
+    def _are_inside(self, indices: Sequence[Statement], kind: Type | None) -> bool:
+        """Return whether indices are of an element of a matrix."""
+        return all(isinstance(index, Const) for index in indices) or (
+            isinstance(kind, Tensor) and all(self._is_inside(i, 0, n) for i, n in zip(indices, kind.shape, strict=True))
+        )
 
     def _is_inside(self, index: Statement, first: int, extent: int) -> bool:
-        if isinstance(index, Const):
-            return first <= int(index.value) < first + extent
-        axes = self._axes(index)
-        interval = self.intervals.get(index)
-        if isinstance(index, LoopIndex) and axes:
-            interval = next(iter(axes)).interval
+        interval = self._interval(index)
         return interval is not None and first <= interval[0] and interval[1] < first + extent
+
+    def _interval(self, value: Statement) -> Interval | None:
+        """Return the interval of an integer over all entries, also those of iterations that a branch leaves out."""
+        kind = value.type
+        if isinstance(value, Const):
+            return int(value.value), int(value.value)
+        if not isinstance(kind, Scalar):
+            return None
+        if isinstance(value, LoopIndex):
+            return next((axis.interval for axis in self._axes(value) or ()), whole(kind))
+        if value not in self.spans:
+            self.spans[value] = self._interval_of(value, kind) if isinstance(value, Operation) else whole(kind)
+        return self.spans[value]
+
+    def _interval_of(self, operation: Operation, kind: Scalar) -> Interval | None:
+        first = operation.operands[-1 if operation.op == "select" else 0].type
+        intervals = [self._interval(operand) for operand in operation.operands]
+        known = [interval for interval in intervals if interval is not None]
+        if len(known) < len(intervals) or not isinstance(first, Scalar):
+            return whole(kind)
+        return interval_of(operation.op, first, known, kind)
 
     def _indices_of(self, pointer: Statement) -> list[Statement]:
         found: list[Statement] = []
@@ -308,9 +341,18 @@ class _Finder:
         if value is integer or self._axes(value) == frozenset():
             return True
         if value not in known:
-            is_pure = isinstance(value, PURE) and value.EFFECT == Effect.NONE and _may_be_early(value)
+            is_pure = isinstance(value, PURE) and value.EFFECT == Effect.NONE and self._may_be_early(value)
             known[value] = is_pure and all(self._depends_on(o, integer, known) for o in operands(value))
         return known[value]
+
+    def _may_be_early(self, value: Statement) -> bool:
+        """Return whether a value exists where the program does not ask for it: integers divided by 0 may be a trap."""
+        if isinstance(value, MatrixElement):
+            return self._are_inside(value.indices, value.value.type)
+        if not isinstance(value, Operation) or value.op not in DIVISIONS or not isinstance(value.type, Scalar):
+            return True
+        divisor = value.operands[1]
+        return not value.type.is_integral or (isinstance(divisor, Const) and divisor.value not in (0, -1))
 
     def _entry(self, value: Statement, axes: Iterable[Axis]) -> list[Entry]:
         """Return the entry of a value, none if a table is not worth it."""
@@ -347,14 +389,6 @@ class _Finder:
         if not isinstance(loop, (RangeFor, While)):
             return False
         return axis.value is loop or (not isinstance(axis.value, RangeFor) and loop in self.around[axis.value])
-
-
-def _may_be_early(value: Statement) -> bool:
-    """Return whether a value exists where the program does not ask for it: integers divided by 0 may be a trap."""
-    if not isinstance(value, Operation) or value.op not in INTEGER_DIVISIONS or not isinstance(value.type, Scalar):
-        return True
-    divisor = value.operands[1]
-    return not value.type.is_integral or (isinstance(divisor, Const) and divisor.value not in (0, -1))
 
 
 def computed_inside(value: Statement, leaves_out: Callable[[Statement], bool] | None = None) -> list[Statement]:
