@@ -53,6 +53,28 @@ def test_the_start_is_aligned_where_rows_are() -> None:
     assert "aligned(args.w_data)" not in gates(5, 12, dtype=ti.f16)[0].source(arch=ti.cuda)  # rows of 24 bytes
 
 
+def elements(rows: int, length: int):
+    """Rows of an element by a static loop with two axes."""
+    a, b = ti.field(ti.f32, (50, rows, length)), ti.field(ti.f32, (50, rows, length))
+    a.from_numpy((np.arange(50 * rows * length) % 11 - 3).reshape(50, rows, length))
+
+    @ti.kernel
+    def double():
+        for i in range(50):
+            for r, c in ti.static(ti.ndrange(rows, length)):
+                b[i, r, c] = a[i, r, c] * 2 + r
+
+    return double, a, b
+
+
+@pytest.mark.parametrize(("rows", "length", "is_aligned"), [(4, 4, True), (2, 8, True), (4, 3, False), (4, 2, False)])
+def test_static_loops_with_several_axes(target: str, rows: int, length: int, is_aligned: bool) -> None:
+    double, a, b = elements(rows, length)
+    double()
+    assert np.array_equal(b.to_numpy(), a.to_numpy() * 2 + np.arange(rows)[:, None])
+    assert ("aligned(args.b_data)" in double.source(arch=ti.cuda)) is is_aligned
+
+
 def sums(n: int, length: int, dtype=ti.f32, parts: int = 4):
     a, b = ti.field(dtype, (n, length)), ti.field(dtype, (n, length))
     a.from_numpy((np.arange(n * length) % 11 - 3).reshape(n, length))

@@ -131,13 +131,15 @@ def _is_number(pointer: GlobalPtr) -> bool:
 
 
 def _loops(block: Block) -> Iterator[tuple[RangeFor, list[Statement]]]:
-    """Return the short serial loops in a block that start at a multiple of four and step by one, and what is inside."""
+    """Return the short serial loops in a block whose last axis starts at a multiple of four and steps by one, and what
+    is inside. Static loops alone have several axes.
+    """
     for statement in walk(block):
-        if isinstance(statement, RangeFor) and len(statement.starts) == 1:
-            start, step = statement.starts[0], statement.steps[0]
+        if isinstance(statement, RangeFor):
+            start, step = statement.starts[-1], statement.steps[-1]
             if isinstance(start, Const) and isinstance(step, Const) and step.value == 1 and int(start.value) % 4 == 0:
                 inside = list(walk(statement.body))
-                most = MOST_STATEMENTS if isinstance(statement.ends[0], Const) else MOST_OF_UNKNOWN
+                most = MOST_STATEMENTS if isinstance(statement.ends[-1], Const) else MOST_OF_UNKNOWN
                 if len(inside) <= most and not any(map(_is_jump, inside)):
                     yield statement, inside
 
@@ -147,18 +149,19 @@ def _is_jump(statement: Statement) -> bool:
 
 
 def _along(loop: RangeFor, inside: list[Statement]) -> Iterator[Array]:
-    """Return the fields that are accessed along their last axis by the index of a loop."""
+    """Return the fields that are accessed along their last axis by the last index of a loop."""
+    axis = len(loop.starts) - 1
     for access in inside:
         pointer = base_pointer(access.pointer) if isinstance(access, (GlobalLoad, GlobalStore)) else None
         if isinstance(pointer, GlobalPtr) and pointer.indices and _has_whole_rows(pointer.array):
             *before, last = pointer.indices
-            is_along = isinstance(last, LoopIndex) and last.loop is loop
-            start, end = loop.starts[0], loop.ends[0]
+            is_along = isinstance(last, LoopIndex) and last.loop is loop and last.axis == axis
+            start, end = loop.starts[axis], loop.ends[axis]
             bytes = pointer.array.element.size_bytes
             is_short = False
             if isinstance(start, Const) and isinstance(end, Const):
                 is_short = (int(end.value) - int(start.value)) * bytes < BYTES
-            if is_along and not is_short and not any(_depends_on(index, loop) for index in before):
+            if is_along and not is_short and not any(_depends_on(index, loop, axis) for index in before):
                 yield pointer.array
 
 
@@ -196,7 +199,7 @@ def _has_whole_rows(array: Array) -> bool:
     return array.ndim == 1 or array.shape[-1] * element_of(array.element).size_bytes % BYTES == 0
 
 
-def _depends_on(value: Statement, loop: RangeFor) -> bool:
-    """Return whether a value is computed from the index of a loop."""
-    is_index = isinstance(value, LoopIndex) and value.loop is loop
-    return is_index or any(_depends_on(operand, loop) for operand in operands(value))
+def _depends_on(value: Statement, loop: RangeFor, axis: int) -> bool:
+    """Return whether a value is computed from an index of a loop."""
+    is_index = isinstance(value, LoopIndex) and value.loop is loop and value.axis == axis
+    return is_index or any(_depends_on(operand, loop, axis) for operand in operands(value))
