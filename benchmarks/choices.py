@@ -259,6 +259,30 @@ def sums_of_rows(scale: int) -> Made:
     return add, s.to_numpy
 
 
+def knapsacks(scale: int) -> Made:
+    """Fill 600 knapsacks of 1,000 with the best of 64 things."""
+    rows, size, things = 600 >> scale, 1000, 64
+    best, values = ti.field(ti.i32, (rows, 2, size + 1)), ti.field(ti.i32, rows)
+    weight, value = ti.field(ti.i32, (rows, things)), ti.field(ti.i32, (rows, things))
+    for array in (weight, value):
+        array.from_numpy(1 + random_numbers(rows * things, 60).reshape(rows, things))
+
+    @ti.kernel
+    def fill():
+        for b in range(rows):
+            for w in range(size + 1):
+                best[b, 0, w] = 0
+            for k in range(things):
+                for w in range(size + 1):
+                    v = best[b, k % 2, w]
+                    if w >= weight[b, k]:
+                        v = ti.max(v, best[b, k % 2, w - weight[b, k]] + value[b, k])
+                    best[b, (k + 1) % 2, w] = v
+            values[b] = best[b, things % 2, size]
+
+    return fill, values.to_numpy
+
+
 def polynomial(scale: int) -> Made:
     """Evaluate a polynomial of 8 coefficients at 2^26 points; the number is an argument."""
     n = (1 << 26) >> scale
@@ -377,6 +401,7 @@ ROWS = (
     Row("the same, ndarrays", products(True), "shared_rows", tolerance=1e-4),
     Row("vector and matrix", products(False, True), "shared_columns", tolerance=1e-4),
     Row("with ndarrays", products(True, True), "shared_columns", tolerance=1e-4),
+    Row("knapsacks", knapsacks, "shared_steps"),
     Row("sums of rows", sums_of_rows, "shared_rows", tolerance=1e-4),
     Row("polynomial", polynomial, "block_tiles", tolerance=1e-5),
     Row("histogram i32, 256 bins", histogram(ti.i32, 256), "block_sums"),

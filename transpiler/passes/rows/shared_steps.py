@@ -113,11 +113,9 @@ def _share(kernel: Kernel, task: Task, lanes: int, context: PassContext) -> bool
     """Give each iteration of a task a warp, if that is right and worth it; return whether it is."""
     if task.loop is None or not _is_usual(task, task.loop):
         return False
-    found = _Finder(task, context).found
-    if not found or not _is_worth(task, found):
-        return False
-    apart = _must_be_apart(task)
-    if apart is None or not _has_own_elements(task, task.loop):
+    apart = _must_be_apart(task) if _has_own_elements(task, task.loop) else None
+    found = {} if apart is None else _Finder(task, context).found
+    if apart is None or not found or not _is_worth(task, found):
         return False
     conditions = list[Condition](apart)
     count = trip_count(task.loop)
@@ -127,9 +125,8 @@ def _share(kernel: Kernel, task: Task, lanes: int, context: PassContext) -> bool
         return False
     if conditions:
         _split(kernel, task, conditions)
-    of_block = {
-        loop: joined for loop, joined in found.items() if not _extremes(loop) or loop in _in_serial_loops(task, found)
-    }
+    inside = _in_serial_loops(task, found)
+    of_block = {loop: joined for loop, joined in found.items() if not _extremes(loop) or loop in inside}
     threads = _threads(task, of_block, lanes, context)
     _Sharing(kernel, task, of_block if threads > lanes else found, lanes, threads).run()
     return True
@@ -154,11 +151,15 @@ def _split(kernel: Kernel, task: Task, conditions: list[Condition]) -> None:
 
 
 def _is_usual(task: Task, loop: RangeFor) -> bool:
-    """Return whether a task has few iterations, as far as is known, all of whose statements a warp may run."""
+    """Return whether a task has few iterations, as far as is known, with loops in serial loops, and nothing else than a
+    warp may run."""
     if loop.order or loop.cells is not None or task.private or task.tile or loop.grid_stride:
         return False
     count = trip_count(loop)
     if (count is not None and count >= FEW_ITERATIONS) or not may_synchronize(task, reduces=True):
+        return False
+    serial = [s for s in walk(task.body) if repeats(s)]
+    if not any(isinstance(s, RangeFor) for outer in serial for block in blocks(outer) for s in walk(block)):
         return False
     users = users_in(task.body)
     return all(_is_plain(statement, users) for statement in walk(task.body))

@@ -49,6 +49,8 @@ Parity = tuple[frozenset[Hashable], int]
 
 NEVER: Distances = (1, -1)
 ANY: Distances = (-(1 << 31), 1 << 31)
+MOST_PAIRS = 1 << 12
+"""The most pairs of accesses that are compared: a body of static loops has many."""
 MOST_FACTOR = 1 << 10
 """The greatest factor of an index: products of greater ones with indices may wrap."""
 
@@ -72,6 +74,8 @@ def are_independent(loop: RangeFor, body: Block, unordered: Collection[Statement
         if isinstance(base, GlobalPtr) and base.array in stored:
             pointers.setdefault(base.array, []).append(base)
     bases = [base for s in stores if isinstance(base := base_pointer(s.pointer), GlobalPtr)]
+    if sum(len(pointers[first.array]) for first in bases) > MOST_PAIRS:
+        return False
     pairs = {(first, second) for first in bases for second in pointers[first.array]}
     return all(places.are_apart(*pair) for pair in pairs)
 
