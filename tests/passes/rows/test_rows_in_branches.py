@@ -51,7 +51,7 @@ def arrays(rows: int, length: int):
 
 
 @pytest.mark.targets("vulkan", "cuda")  # elsewhere the pass returns at once
-@pytest.mark.parametrize("length", [16, 100, 300])
+@pytest.mark.parametrize("length", [100, 258, 700])
 @pytest.mark.parametrize("what", [*BODIES, *KEPT])
 def test_results(target: str, what: str, length: int, tmp_path) -> None:
     run = kernel_of({**BODIES, **KEPT}[what], tmp_path)
@@ -68,5 +68,5 @@ def test_results(target: str, what: str, length: int, tmp_path) -> None:
 @pytest.mark.parametrize("what", [*BODIES, *KEPT])
 def test_sources(what: str, tmp_path) -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
-    source = kernel_of({**BODIES, **KEPT}[what], tmp_path).source(*arrays(64, 256), arch=ti.cuda)
+    source = kernel_of({**BODIES, **KEPT}[what], tmp_path).source(*arrays(64, 300), arch=ti.cuda)
     assert ("(shared_rows)" in source) is (what in BODIES)

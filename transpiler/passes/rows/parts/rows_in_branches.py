@@ -15,7 +15,10 @@ from ....ir.builder import Builder
 from ....ir.nodes import Block, Effect, Statement, walk
 from ....ir.statements import Alloca, GlobalLoad, GlobalPtr, If, LocalStore, RangeFor, base_pointer, repeats
 from ....ir.tasks import Task
-from ...analysis.queries import surely_exists
+from ...analysis.queries import surely_exists, trip_count
+
+SHORTEST = 256
+"""The fewest elements of such rows. With eight threads for 64 halves each, scores of queries took 1.13 of the time."""
 
 
 def leave_branch(task: Task) -> bool:
@@ -34,6 +37,8 @@ def leave_branch(task: Task) -> bool:
     for statement in inside[:last]:
         if statement in loops:
             if not isinstance(statement, RangeFor) or len(statement.starts) != 1:
+                return False
+            if (trip_count(statement) or SHORTEST) < SHORTEST:
                 return False
             ends = builder.op("select", branch.condition, statement.ends[0], statement.starts[0])
             statement.ends = [ends]
