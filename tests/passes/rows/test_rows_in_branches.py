@@ -70,3 +70,18 @@ def test_sources(what: str, tmp_path) -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     source = kernel_of({**BODIES, **KEPT}[what], tmp_path).source(*arrays(64, 300), arch=ti.cuda)
     assert ("(shared_rows)" in source) is (what in BODIES)
+
+
+def test_a_task_without_a_parallel_loop_stays() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+
+    @ti.kernel
+    def summed(n: ti.i32) -> ti.i32:
+        s = 0
+        if n > 0:
+            for i in range(200):
+                for j in range(300):
+                    s += j
+        return s
+
+    assert "(shared_rows)" not in summed.source(1, arch=ti.cuda)

@@ -212,7 +212,7 @@ def _divide(kernel: Kernel, task: Task, most: int, context: PassContext, is_firs
 
 def _divide_in_branch(kernel: Kernel, task: Task, most: int, context: PassContext) -> bool:
     """Share rows that are in a branch of a task, if that is right and worth it; return whether it is."""
-    if not any(isinstance(s, If) and any(map(repeats, walk(s.then))) for s in task.body):
+    if task.loop is None or not any(isinstance(s, If) and any(map(repeats, walk(s.then))) for s in task.body):
         return False
     whole = copy_of(task)
     if not leave_branch(whole):
