@@ -47,6 +47,7 @@ from ...analysis.queries import given_length, is_dense, names_of
 from ...loops.parts.nests import nest_of
 from ...rewrite import Rewriter
 from .first_lane import users_in
+from .row_lengths import is_of_nest
 
 PURE = (Const, Operation, Cast, LoopIndex, ArgLoad, ArrayShape, GlobalPtr)
 """Statements that may be computed again in each iteration of a loop inside."""
@@ -70,7 +71,10 @@ class Flat:
 
 
 def has_nests(task: Task) -> bool:
-    """Return whether a task may have nests that can be loops of one axis."""
+    """Return whether a task may have nests that can be loops of one axis, and no product as an end of another loop."""
+    loops = [s for s in walk(task.body) if isinstance(s, RangeFor)]
+    if any(is_of_nest(end) for loop in loops for end in loop.ends):
+        return False
     return any(isinstance(s, RangeFor) and (len(s.starts) > 1 or _only_loop(s) is not None) for s in task.body)
 
 
