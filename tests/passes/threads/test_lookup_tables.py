@@ -305,3 +305,22 @@ def test_tasks_that_a_launch_chooses_from_have_their_own_tables(target: str) -> 
 
     source = same_without(target, program)
     assert source.count(NOTE) == source.count("__shared__") == 2
+
+
+@pytest.mark.targets("cuda")
+def test_a_loop_near_the_greatest_number_has_no_table(target: str) -> None:
+    """The threads of a block, which count further than the loop, would never end."""
+
+    def program():
+        x, y = numbers(3)
+
+        @ti.kernel
+        def sums():
+            for i in x:
+                for k in range(2147483500, 2147483600):
+                    y[i] += ti.exp(ti.cos(k * 1e-6)) * x[i]
+
+        sums()
+        return y.to_numpy(), sums.source()
+
+    assert NOTE not in same_without(target, program)
