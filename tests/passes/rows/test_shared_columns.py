@@ -418,3 +418,20 @@ def test_columns_that_add_to_a_total(target, columns):
     assert least[None] == min(0, (values.max(0) - values[own, own]).min())
     source = sums.source(arch=ti.cuda)
     assert "threads share a column" in source and "s_of_rows" in source and "greatest_of_rows" in source
+
+
+@pytest.mark.targets("cuda")
+def test_a_product_of_arguments_is_no_end_that_is_compared(target: str) -> None:
+    """Indices of several threads would be more than the greatest number behind the end."""
+    b, y = np.ones((8, 64), np.float32), np.zeros(64, np.float32)
+
+    @ti.kernel
+    def sums(n: ti.i32, m: ti.i32, b: ti.types.ndarray(ti.f32, 2), y: ti.types.ndarray(ti.f32, 1)):
+        for j in range(64):
+            s = 0.0
+            for k in range(2147483500, n * m):
+                s += b[k & 7, j]
+            y[j] = s
+
+    sums(2147483647, 1, b, y)
+    assert np.array_equal(y, np.full(64, 147, np.float32))

@@ -286,3 +286,41 @@ def test_functions_that_may_not_end_are_called_where_the_program_does(target: st
         return y.to_numpy(), sums.source()
 
     assert NOTE not in same_without(target, program)
+
+
+@pytest.mark.targets("cuda")
+def test_tasks_that_a_launch_chooses_from_have_their_own_tables(target: str) -> None:
+    def program():
+        x, y = np.random.default_rng(1).random((40, 100), np.float32), np.zeros((40, 100), np.float32)
+
+        @ti.kernel
+        def rows(x: ti.types.ndarray(ti.f32, 2), y: ti.types.ndarray(ti.f32, 2)):
+            for i in range(x.shape[0]):
+                for k in range(x.shape[1]):
+                    for q in range(40):
+                        y[i, k] += x[i, k] * ti.exp(ti.cos(q * 0.1))
+
+        rows(x, y)
+        return y, rows.source(x, y, arch=ti.cuda)
+
+    source = same_without(target, program)
+    assert source.count(NOTE) == source.count("__shared__") == 2
+
+
+@pytest.mark.targets("cuda")
+def test_a_loop_near_the_greatest_number_has_no_table(target: str) -> None:
+    """The threads of a block, which count further than the loop, would never end."""
+
+    def program():
+        x, y = numbers(3)
+
+        @ti.kernel
+        def sums():
+            for i in x:
+                for k in range(2147483500, 2147483600):
+                    y[i] += ti.exp(ti.cos(k * 1e-6)) * x[i]
+
+        sums()
+        return y.to_numpy(), sums.source()
+
+    assert NOTE not in same_without(target, program)

@@ -186,7 +186,7 @@ class TaskPrinter:
             parameters=parameters,
             arguments=arguments,
             block=e.block,
-            shared=self._shared_lines(e, reductions, sums),
+            shared=self._shared_lines([e, *others[1:]], reductions, sums),
             reductions=reductions,
             block_sums=sums,
             items=context.options.loads if grid.is_unrolled else 1,
@@ -211,11 +211,12 @@ class TaskPrinter:
             memory=memory_of(task, inside),
         )
 
-    def _shared_lines(self, e: Expressions, reductions: Reductions, sums: BlockSums | None) -> list[str]:
-        """Return the declarations of what the threads of a block share."""
+    def _shared_lines(self, printed: list[Expressions], reductions: Reductions, sums: BlockSums | None) -> list[str]:
+        """Return the declarations of what the threads of a block share. printed: of an iteration, and of tables."""
         needs_flag = bool(reductions.done) and not self.language.has_pointers
+        arrays = {array: None for e in printed for array in _shared_arrays(e)}
         return [
-            *declare_shared(e, _shared_arrays(e), self.context.options.why_comments),
+            *declare_shared(printed[0], sorted(arrays, key=lambda a: a.binding), self.context.options.why_comments),
             *(["shared bool is_last;"] if needs_flag else []),
             *(sums.declarations if sums else ()),
         ]

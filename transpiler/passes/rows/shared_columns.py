@@ -133,7 +133,7 @@ def _share_nests(kernel: Kernel, task: Task, context: PassContext) -> bool:
     if task.loop is None or not has_nests(task):
         return False
     trial, fast_math = copy_of(task), context.options.fast_math
-    flat, columns = flatten(trial), _columns_of(trial, fast_math)
+    flat, columns = flatten(trial), _columns_of(trial, fast_math, is_flat=True)
     if flat is None or not columns or trial.loop is None:
         return False
     parts, width = _parts(trial.loop, columns, context.capabilities)
@@ -171,12 +171,17 @@ def _all_columns(task: Task, fast_math: bool) -> Columns:
 # --- which loops ------------------------------------------------------------------------------------------------------
 
 
-def _columns_of(task: Task, fast_math: bool) -> dict[RangeFor, dict[Alloca, str]]:
-    """Return the serial loops over columns of a task, with their accumulators; {} if threads may not share them."""
+def _columns_of(task: Task, fast_math: bool, is_flat: bool = False) -> dict[RangeFor, dict[Alloca, str]]:
+    """Return the serial loops over columns of a task, with their accumulators; {} if threads may not share them.
+
+    is_flat: a loop may be a nest in one, whose number of iterations a launch compares.
+    """
     loop = task.loop
     if loop is None or task.choices or not _is_usual(loop):
         return {}
     columns = {column: accumulators(column, fast_math) for column in rows_of(task)}
+    if not is_flat and any(is_of_nest(column.ends[0]) for column in columns):
+        return {}  # nobody has compared the product with the greatest number
     found = {column: joined for column, joined in columns.items() if joined is not None}
     if len(found) < len(columns) or not all(_has_columns(column, loop) for column in found):
         return {}

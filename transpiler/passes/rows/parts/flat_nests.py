@@ -50,6 +50,7 @@ from ...loops.parts.nests import nest_of
 from ...rewrite import Rewriter
 from ...tiles.parts.tiled_loops import replace_indices
 from .first_lane import users_in
+from .row_lengths import is_of_nest
 
 PURE = (Const, Operation, Cast, LoopIndex, ArgLoad, ArrayShape, GlobalPtr)
 """Statements that may be computed again in each iteration of a loop inside."""
@@ -73,7 +74,10 @@ class Flat:
 
 
 def has_nests(task: Task) -> bool:
-    """Return whether a task may have nests that can be loops of one axis."""
+    """Return whether a task may have nests that can be loops of one axis, and no product as an end of another loop."""
+    loops = [s for s in walk(task.body) if isinstance(s, RangeFor)]
+    if any(is_of_nest(end) for loop in loops for end in loop.ends):
+        return False
     return any(isinstance(s, RangeFor) and (len(s.starts) > 1 or _only_loop(s) is not None) for s in task.body)
 
 

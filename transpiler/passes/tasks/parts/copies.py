@@ -17,7 +17,7 @@ def copy_of(task: Task) -> Task:
     assert loop is not None
     made = copy(task)
     made.reductions, made.private, made.block_sums = [*task.reductions], [*task.private], [*task.block_sums]
-    made.join, made.epilogue = (copy_of_block(block, {}) for block in (task.join, task.epilogue))
+    made.join, made.epilogue, made.tables = (copy_of_block(b, {}) for b in (task.join, task.epilogue, task.tables))
     made.prologue, made.body = clone_block(task.prologue, mapping), Block()
     loop.body, body = made.body, loop.body
     made.loop = clone(loop, mapping)  # type: ignore[assignment]

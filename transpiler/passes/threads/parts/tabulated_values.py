@@ -36,6 +36,7 @@ from ....ir.statements import (
 )
 from ....ir.tasks import Kernel, Task
 from ....ir.types import Scalar, Tensor, Type, f64, i32
+from ....options import MAX_ITERATIONS
 from ...analysis.aliasing import MemoryObject, may_alias, underlying_object, written_objects
 from ...analysis.intervals import Interval, interval_of, whole
 from ...analysis.queries import ends_loop, is_index_of, trip_count
@@ -59,6 +60,8 @@ only seldom."""
 UNKNOWN_TRIPS = 4
 FEWEST_ENTRIES, MOST_ENTRIES = 16, 1024
 """How many a table has. Compilers compute fewer values before the loops around."""
+MOST_INDEX = MAX_ITERATIONS - (1 << 10)
+"""The greatest integer: the threads of a block count further."""
 PURE = (Operation, Cast, MatrixElement, MatrixInit, StructElement)
 
 
@@ -358,6 +361,8 @@ class _Finder:
         """Return the entry of a value, none if a table is not worth it."""
         axes = tuple(sorted(axes, key=lambda axis: (self.order[axis.value], axis.along)))
         kind, extent = value.type, prod(axis.extent for axis in axes)
+        if any(max(-axis.interval[0], axis.interval[1]) > MOST_INDEX for axis in axes):
+            return []
         if not FEWEST_ENTRIES <= extent <= MOST_ENTRIES or not isinstance(kind, Scalar) or kind.bits < 32:
             return []
         integers = {axis.value for axis in axes}
