@@ -169,6 +169,8 @@ class Capabilities:
     """Whether a reciprocal square root takes more instructions if its operand may be subnormal."""
     slow_angles: bool = False
     """Whether a sine or cosine of f32 takes more time because the angle may be large."""
+    slow_powers: bool = False
+    """Whether a power of any number takes more time than one of 2 or 10."""
     slow_divisions: bool = False
     """Whether a division of f32 takes several instructions more than a product, with `fast_math` too."""
     has_pointers: bool = True

@@ -39,7 +39,7 @@ lean_matmul outer_product transpose sum rejoined
 """`ranges` has no interval of their integer results: tensors, and powers, which mostly wrap."""
 
 NO_VECTOR_FORM = """
-pow raw_mod atan2 asin acos asinh acosh atanh isnan isinf floordiv:int mod:int raw_div:int shr:i32 sign:int clz
+pow exp2 exp10 raw_mod atan2 short_atan2 asin acos asinh acosh atanh isnan isinf floordiv:int mod:int raw_div:int shr:i32 sign:int clz
 add_overflows sub_overflows mul_overflows shl_overflows pow_overflows wrapping_add wrapping_sub wrapping_mul wrapping_neg
 near_mod close_mod biased_min biased_max lowest_bit shifted shifted_bits normal_reciprocal rounded_half root_square
 flushed
@@ -47,12 +47,14 @@ flushed
 """GLSL has no operation on vectors for them: our function computes element by element. A type or kind after a colon
 restricts the entry to it."""
 
-NO_EXACT_VARIANT = "rounded_half root_square flushed floor ceil round acos asinh acosh atanh isnan isinf".split()
+NO_EXACT_VARIANT = (
+    "exp2 exp10 rounded_half root_square flushed floor ceil round acos asinh acosh atanh isnan isinf".split()
+)
 """`fast_math=False` does not change them in GLSL: they are exact, or our own functions within 4 ulp (acos, asinh)."""
 
 TO_DIFFERENTIATE = """
 add sub mul div mod pow raw_div raw_mod min max at_most at_least running_min running_max scalar_min scalar_max atan2 neg abs sin cos tan asin acos tanh asinh acosh atanh exp log sqrt rsqrt normal_rsqrt select dot
-normal_sqrt normal_reciprocal rounded_half root_square flushed short_sin short_cos paired_sin paired_cos
+normal_sqrt normal_reciprocal rounded_half root_square flushed short_sin short_cos short_atan2 exp2 exp10 paired_sin paired_cos
 cross matmul lean_matmul outer_product transpose norm normal_norm normalized determinant inverse sum
 """.split()
 """Issue 16 gives these a derivative; no operation has one yet."""

@@ -165,8 +165,8 @@ using ::atan2; using ::atan2f; using ::fabs; using ::fabsf; using ::rint; using 
 using ::sin; using ::sinf; using ::cos; using ::cosf; using ::tan; using ::tanf; using ::asin; using ::asinf;
 using ::acos; using ::acosf; using ::atan; using ::atanf; using ::sinh; using ::sinhf; using ::cosh; using ::coshf;
 using ::tanh; using ::tanhf; using ::asinh; using ::asinhf; using ::acosh; using ::acoshf; using ::atanh;
-using ::atanhf; using ::exp; using ::expf; using ::exp2; using ::exp2f; using ::log; using ::logf; using ::log2;
-using ::log2f; using ::log10; using ::log10f; using ::floor; using ::floorf; using ::ceil; using ::ceilf;
+using ::atanhf; using ::exp; using ::expf; using ::exp2; using ::exp2f; using ::exp10; using ::exp10f; using ::log;
+using ::logf; using ::log2; using ::log2f; using ::log10; using ::log10f; using ::floor; using ::floorf; using ::ceil; using ::ceilf;
 using ::trunc; using ::truncf; using ::fma; using ::fmaf; using ::ldexp; using ::ldexpf; using ::frexp;
 using ::frexpf; using ::round; using ::roundf; using ::cbrt; using ::cbrtf; using ::hypot; using ::hypotf;
 using ::copysign; using ::copysignf; using ::remainder; using ::remainderf; 

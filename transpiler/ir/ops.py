@@ -408,6 +408,9 @@ OPS: dict[str, Op] = {
         Op("short_cos", 1, _real, np.cos),
         Op("paired_sin", 1, _real, np.sin),
         Op("paired_cos", 1, _real, np.cos),
+        Op("short_atan2", 2, _angle, np.arctan2),
+        Op("exp2", 1, _real, np.exp2),
+        Op("exp10", 1, _real, lambda a: np.power(type(a)(10), a)),
         Op("normal_reciprocal", 1, _real, lambda a: type(a)(1) / a),
         Op("min", 2, _promoted, np.fmin, commutative=True, on_u1="logical_and", atomic="min",
             host="min({}, {})", takes_many=True),
@@ -501,7 +504,8 @@ OPS: dict[str, Op] = {
 `rejoined` is its operand, a condition of which the compiler knows nothing (`passes/drivers/rejoined_threads.py`).
 `rounded_half` is its operand, an f16, certainly rounded (`passes/drivers/rounded_halves.py`).
 `short_sin` and `short_cos` are `sin` and `cos` of an f32, coarser for large ones; `paired_sin` and `paired_cos` are
-these where both are computed of one angle (`passes/arithmetic/short_angles.py`).
+these where both are computed of one angle; `short_atan2` is `atan2` of f32 (`passes/arithmetic/short_angles.py`).
+`exp2` and `exp10` are powers of 2 and 10 (`passes/arithmetic/literal_bases.py`).
 `normal_rsqrt`, `normal_sqrt` and `normal_reciprocal` are `rsqrt`, `sqrt` and `1 / x` of an f32 that is no subnormal
 number, or counts as 0 if it is; `normal_norm` is `norm` by `normal_sqrt` (`passes/arithmetic/normal_numbers.py`).
 `root_square` is the product of a square root by itself (`passes/arithmetic/root_squares.py`).

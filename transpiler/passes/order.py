@@ -38,6 +38,7 @@ from .arithmetic.flush_subnormals import NEEDS as DECAYS
 from .arithmetic.flush_subnormals import flush_subnormals
 from .arithmetic.inverse_roots import inverse_roots
 from .arithmetic.lean_products import lean_products
+from .arithmetic.literal_bases import literal_bases
 from .arithmetic.literal_products import literal_products
 from .arithmetic.loop_divisors import loop_divisors
 from .arithmetic.normal_numbers import normal_numbers
@@ -267,7 +268,8 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     **dict.fromkeys((constant_divisors, loop_divisors, reciprocals, short_quotients), ("div",)),
     root_squares: ("mul",),
     normal_numbers: ("rsqrt", "sqrt", "norm"),
-    short_angles: ("sin", "cos"),
+    short_angles: ("sin", "cos", "atan2"),
+    literal_bases: ("pow",),
     index_ranges: ("add", "sub", "mul", "shl"),
     **dict.fromkeys((exact_ends, lane_terms, lookup_tables, short_vectors, static_rows, unroll_loops), (RangeFor,)),
     **dict.fromkeys((banked_arrays, register_arrays, sorted_insertions), (Tensor,)),
@@ -399,6 +401,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         member_loads,  # after the last cleanup, which has made equal pointers one
         swapped_values,  # after the last cleanup, like `early_selections`; before all passes that know selections
         computed_choices,  # likewise; before `vector_lanes`, whose loops have few branches
+        literal_bases,  # before `wide_accesses`, which adds loops over single elements
         short_angles,  # before `wide_accesses`, which adds loops over single elements
         wide_accesses,  # after `expand_vectors`, which would take its vectors apart; before `wrapping`: it adds sums
         short_quotients,  # after `wide_accesses`, whose tasks it leaves, and all passes that know what a quotient is

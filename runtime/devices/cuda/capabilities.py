@@ -21,6 +21,7 @@ PORTABLE = Capabilities(
     undefined_overflow=True,
     slow_subnormals=True,
     slow_angles=True,
+    slow_powers=True,
     slow_divisions=True,
     has_launch_bounds=True,
     has_blocks_of_launch=True,

@@ -31,6 +31,7 @@ GLSL = Capabilities(
     has_pointers=False,
     has_vectors=True,
     has_warps=True,
+    slow_powers=True,
     has_shared_memory=True,
     reloads_elements=True,
     keeps_factors=True,

@@ -74,6 +74,24 @@ __device__ inline float sin_in_pair_f32(float x, unsigned quarters) {
     return __uint_as_float(__float_as_uint(part) ^ (quadrant << 30 & 0x80000000u));
 }
 
+// atan2(y, x) within 2 ulp, also of zeros with signs and infinities, without the call by which
+// atan2f divides. Angles of subnormal numbers, or beyond 2^126, are in the right eighth only.
+__device__ inline float short_atan2_f32(float y, float x) {
+    bool is_steep = fabsf(y) > fabsf(x);
+    float large = fabsf(is_steep ? y : x), small = fabsf(is_steep ? x : y);
+    large = large < 1.17549435e-38f ? 1.17549435e-38f : large;
+    float r = normal_reciprocal_f32(large), t = small * r;
+    t = r > 0.0f ? fmaf(fmaf(-t, large, small), r, t) : t;
+    t = small == large ? 1.0f : t;  // both may be infinite
+    float s = t * t;
+    float p = fmaf(s, fmaf(s, 2.92068766e-3f, -.0163679104f), .0432118326f);
+    p = fmaf(s, fmaf(s, fmaf(s, p, -.0755221248f), .106660038f), -.142110556f);
+    p = fmaf(s * t, fmaf(s, fmaf(s, p, .199937731f), -.333331525f), t);
+    p = is_steep ? 1.57079637f - (p + 4.37113883e-8f) : p;
+    p = __float_as_int(x) < 0 ? 3.14159274f - (p + 8.74227766e-8f) : p;
+    return copysignf(p, y);
+}
+
 __device__ inline float paired_sin_f32(float x) { return sin_in_pair_f32(x, 0u); }
 __device__ inline float paired_cos_f32(float x) { return sin_in_pair_f32(x, 1u); }
 

@@ -102,9 +102,52 @@ def test_sources() -> None:
         for i in x:
             x[i] = ti.sin(x[i])
 
+    assert "= short_atan2_f32(y(i), x(i));" in directions.source(x, x, x, arch=ti.cuda)
     assert "x(ii) = sinf(x(ii));" in once.source(x, arch=ti.cuda)
     ti.init(arch=ti.python, log_level=ti.ERROR, fast_math=False)
     assert "sinf(x_i)" in waves.source(x, x, x, arch=ti.cuda)
+
+
+@ti.kernel
+def directions(y: Array, x: Array, angle: Array):
+    for i in x:
+        for _ in range(1):
+            angle[i] = ti.atan2(y[i], x[i])
+
+
+@pytest.mark.targets("cpu", "cuda")
+def test_directions(target: str) -> None:
+    """In all quadrants, next to the axes and the diagonals."""
+    if target in ("vulkan", "python"):
+        pytest.skip("others' functions")
+    rng = np.random.default_rng(2)
+    x, y = (
+        rng.uniform(0.5, 1, (2, 40_000)) * rng.choice([-1, 1], (2, 40_000)) * 2.0 ** rng.uniform(-30, 30, (2, 40_000))
+    )
+    y[::4] = x[::4] * rng.uniform(0.99, 1.01, 10_000)
+    x, y = x.astype(np.float32), y.astype(np.float32)
+    angle = np.zeros_like(x)
+    directions(y, x, angle)
+    true = np.arctan2(y.astype(np.float64), x.astype(np.float64))
+    assert np.max(np.abs(angle - true) / np.spacing(np.abs(true).astype(np.float32))) < 2
+
+
+@pytest.mark.targets("cpu", "cuda")
+def test_directions_of_zeros_and_infinities(target: str) -> None:
+    """Subnormal numbers and those beyond 2^126 have angles in the right eighth."""
+    if target in ("vulkan", "python"):
+        pytest.skip("others' functions")
+    values = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 3, 1e-37, -1e-37, 8e37], np.float32)
+    y, x = (np.ascontiguousarray(axis.ravel()) for axis in np.meshgrid(values, values))
+    angle = np.zeros_like(x)
+    directions(y, x, angle)
+    true = np.arctan2(y.astype(np.float64), x.astype(np.float64)).astype(np.float32)
+    assert np.allclose(angle, true, rtol=3e-7, atol=2e-38, equal_nan=True)
+    numbers = ~np.isnan(true)
+    assert np.array_equal(np.signbit(angle[numbers]), np.signbit(true[numbers]))
+    y, x = np.array([1e-40, 2e38, 2e38], np.float32), np.array([1e-40, 3e38, -3e38], np.float32)
+    directions(y, x, angle)
+    assert np.all((angle[:2] >= 0) & (angle[:2] <= 0.7854)) and 2.356 < angle[2] < 3.1416
 
 
 @pytest.mark.all_targets

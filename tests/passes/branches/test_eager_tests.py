@@ -39,6 +39,8 @@ BODIES = {
     "a test that sets": "if not hit:\n            hit = True\n        if hit:\n            if p[1] > 0.0:\n                hit = True",
 }
 KEPT = {
+    "an element that may not exist": "for k in range(5):\n            if hit:\n                if k < 3 and p[k % 3] + p[ti.min(k, 2)] > 1.5:\n"
+    "                    hit = False",
     "a load": "if hit:\n            if t[i] > 0:\n                hit = False",
     "more": "if hit:\n            if p[1] > 0.25:\n                hit = False\n                y[i] = 7",
     "another flag": "other = True\n        if hit:\n            if p[1] > 0.25:\n                other = False\n        hit = other",

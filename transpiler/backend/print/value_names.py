@@ -59,7 +59,7 @@ RESULTS = {
     "div": "ratio", "raw_div": "ratio", "floordiv": "quotient", "plain_div": "quotient",
     "mod": "remainder", "raw_mod": "remainder", "plain_mod": "remainder", "near_mod": "remainder",
     "close_mod": "remainder",
-    "pow": "power", "neg": "negative",
+    "pow": "power", "exp2": "power", "exp10": "power", "short_atan2": "atan2", "neg": "negative",
     "min": "least", "max": "greatest", "at_most": "least", "at_least": "greatest", "running_min": "least",
     "running_max": "greatest", "scalar_min": "least", "scalar_max": "greatest", "select": "chosen",
     "normal_reciprocal": "reciprocal", "lt": "is_less", "le": "is_at_most",

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...ir.constants import constant_range
 from ...ir.functions import Call, CallResult, Function
 from ...ir.nodes import Block, Effect, Statement, operands, walk_blocks
 from ...ir.statements import (
@@ -33,11 +34,12 @@ from ...ir.statements import (
     MatrixInit,
     MatrixPtr,
     Operation,
+    RangeFor,
     Return,
     base_pointer,
 )
 from ...ir.tasks import Kernel
-from ...ir.types import count_scalars, u1
+from ...ir.types import Tensor, count_scalars, u1
 from ..context import PassContext
 from .parts.comparisons import EAGER
 
@@ -118,6 +120,22 @@ def _make_eager(value: Operation, costs: _Costs) -> bool:
     return True
 
 
+def _is_inside(element: MatrixElement | MatrixPtr) -> bool:
+    """Return whether the indices of an element are in its vector or matrix where the flag does not say so, too."""
+    kind = (element.value if isinstance(element, MatrixElement) else element.origin).type
+    shape = kind.shape if isinstance(kind, Tensor) else ()
+    return all(_indices(index) <= set(range(extent)) for index, extent in zip(element.indices, shape, strict=False))
+
+
+def _indices(index: Statement) -> set[int]:
+    """Return what an index may be, a number outside of any vector if that is not known."""
+    if isinstance(index, Const):
+        return {int(index.value)}
+    if isinstance(index, LoopIndex) and isinstance(index.loop, RangeFor):
+        return set(constant_range(index.loop, index.axis) or (-1,))
+    return {-1}
+
+
 class _Costs:
     """How many instructions statements take, about; `COSTLY`: what should not be computed in vain."""
 
@@ -128,8 +146,8 @@ class _Costs:
         """Return the instructions of a statement."""
         if isinstance(statement, FREE):
             return 0
-        if isinstance(statement, (MatrixElement, MatrixPtr)):  # whose index the flag does not keep inside
-            return 0 if all(isinstance(index, (Const, LoopIndex)) for index in statement.indices) else COSTLY
+        if isinstance(statement, (MatrixElement, MatrixPtr)):
+            return 0 if _is_inside(statement) else COSTLY
         if isinstance(statement, Call):
             return self._of_function(statement.function)
         if isinstance(statement, Cast) or (isinstance(statement, Operation) and statement.op in CHEAP):

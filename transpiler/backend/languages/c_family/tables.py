@@ -14,6 +14,7 @@ from ....ir.types import Scalar, f32, i32
 from ..common.syntax_forms import (
     ADD,
     AND,
+    ASSIGN,
     EQUAL,
     MULTIPLY,
     OR,
@@ -36,7 +37,7 @@ TYPES: dict[str, str] = {
     "u1": "bool", "f16": "_Float16", "f32": "float", "f64": "double",
 }  # fmt: skip
 
-MATH = ("fmod", "pow", "fmin", "fmax", "atan2", "fabs", "rint", *MATH_H)
+MATH = ("fmod", "pow", "fmin", "fmax", "atan2", "fabs", "rint", "exp2", *MATH_H)
 
 HEADERS: dict[str, frozenset[str]] = {
     "math.h": frozenset(["INFINITY", "NAN", *(name + suffix for name in MATH for suffix in ("", "f"))]),
@@ -79,6 +80,9 @@ FLOATS: dict[str, Syntax] = {
     "normal_rsqrt": call("rsqrt_$t"),
     "normal_sqrt": call("sqrt$f"),
     **{f"{kind}_{name}": call(f"{name}$f") for kind in ("short", "paired") for name in ("sin", "cos")},
+    "short_atan2": call("atan2$f", 2),
+    "exp2": call("exp2$f"),
+    "exp10": custom("pow$f(10, {0})", PRIMARY, ASSIGN),
     "normal_reciprocal": custom("1 / {0}", MULTIPLY, UNARY),
     "rounded_half": same(),
     "root_square": custom("({0} * {0})", PRIMARY, MULTIPLY),

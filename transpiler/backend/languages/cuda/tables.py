@@ -30,7 +30,12 @@ INTEGERS: dict[str, Syntax] = {
 
 LONG: dict[str, Syntax] = {"abs": call("llabs"), "popcnt": call("__popcll"), "clz": call("__clzll")}
 
-FLOATS: dict[str, Syntax] = {"rsqrt": call("rsqrt$f"), "normal_rsqrt": call("rsqrt$f"), "flushed": same()}
+FLOATS: dict[str, Syntax] = {
+    "rsqrt": call("rsqrt$f"),
+    "normal_rsqrt": call("rsqrt$f"),
+    "exp10": call("exp10$f"),
+    "flushed": same(),
+}
 F32: dict[str, Syntax] = {
     "normal_rsqrt": call("normal_rsqrt_f32"),
     "normal_sqrt": call("normal_sqrt_f32"),
@@ -38,6 +43,7 @@ F32: dict[str, Syntax] = {
     "short_cos": call("short_cos_f32"),
     "paired_sin": call("paired_sin_f32"),
     "paired_cos": call("paired_cos_f32"),
+    "short_atan2": call("short_atan2_f32", 2),
     "normal_reciprocal": call("normal_reciprocal_f32"),
     "floordiv": custom("floorf(__fdiv_rn({0}, {1}))", PRIMARY, 1, 1),
 }

@@ -77,6 +77,8 @@ FLOATS: dict[str, Syntax] = {
     **{name: call(general, 2) for name, general in EXTREMES.items()},
     "atan2": call("atan", 2),
     "round": call("roundEven"),
+    "exp2": call("exp2"),
+    "exp10": custom("pow(10.0, {0})", PRIMARY, ASSIGN),
     "rsqrt": call("inversesqrt"),
     "normal_rsqrt": call("inversesqrt"),
     "normal_sqrt": call("sqrt"),
@@ -89,7 +91,7 @@ FLOATS: dict[str, Syntax] = {
     "root_square": custom("({0} * {0})", PRIMARY, MULTIPLY),
 }
 
-PLAIN = {"short_sin": "sin", "short_cos": "cos", "paired_sin": "sin", "paired_cos": "cos"}
+PLAIN = {"short_sin": "sin", "short_cos": "cos", "paired_sin": "sin", "paired_cos": "cos", "short_atan2": "atan2"}
 """Operations that are short elsewhere, and what they are here."""
 
 MATH_FILES = frozenset({"math_f32", "math_f64", "hyperbolic"})
@@ -270,7 +272,9 @@ def _float(op: str, type: Scalar) -> Syntax:
         return call(op)
     if type.name == "f32" and op == "root_square":
         return call("square_of_root")
-    if type.name == "f16" and op in ("pow", "raw_mod", "isnan", "isinf"):
+    if type.name == "f64" and op in ("exp2", "exp10"):
+        return custom(f"pow_f64({op.removeprefix('exp')}.0lf, {{0}})", PRIMARY, ASSIGN)
+    if type.name == "f16" and op in ("pow", "exp10", "raw_mod", "isnan", "isinf"):
         inner = with_operands(operation(op, f32), "float({0})", PRIMARY, ASSIGN)
         return inner if op in ("isnan", "isinf") else constructor(inner, TYPES["f16"])
     return _fill(FLOATS[op], type)

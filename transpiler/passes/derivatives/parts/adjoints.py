@@ -12,6 +12,7 @@ algorithmic differentiation" (2008).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from ....ir.ops import EXTREMES, OPS
@@ -136,6 +137,9 @@ ADJOINTS: dict[str, Rule] = {
     "short_cos": lambda g, y, a: (-g * a.apply("sin"),),
     "paired_sin": lambda g, y, a: (g * a.apply("cos"),),
     "paired_cos": lambda g, y, a: (-g * a.apply("sin"),),
+    "short_atan2": _angle,
+    "exp2": lambda g, y, a: (math.log(2) * g * y,),
+    "exp10": lambda g, y, a: (math.log(10) * g * y,),
     "normal_reciprocal": lambda g, y, a: (-g * y * y,),
     "rounded_half": lambda g, y, a: (g,),
     "flushed": lambda g, y, a: (g,),

@@ -44,8 +44,9 @@ from ...analysis.speculation import DIVISIONS, is_total
 from ...analysis.value_ranges import RECORDERS, ValueRanges, stored_ranges
 
 GROUPS = {
-    8: "div sqrt rsqrt normal_sqrt normal_rsqrt normal_reciprocal", 12: "exp norm", 14: "log paired_sin paired_cos",
-    20: "short_sin short_cos normalized", 25: "asin acos tanh", 40: "sin cos tan atan2 asinh acosh atanh pow",
+    8: "div sqrt rsqrt normal_sqrt normal_rsqrt normal_reciprocal", 12: "exp exp2 exp10 norm",
+    14: "log paired_sin paired_cos", 20: "short_sin short_cos normalized", 25: "asin acos tanh short_atan2",
+    40: "sin cos tan atan2 asinh acosh atanh pow",
 }  # fmt: skip
 COSTS = {op: cost for cost, ops in GROUPS.items() for op in ops.split()}
 """Instructions of f32 operations that take many; special function units count as eight."""
