@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ...ir.constants import constant_range
 from ...ir.functions import Call, Function, called, reachable
 from ...ir.nodes import Block, Effect, Statement, operands
@@ -12,6 +14,7 @@ from ...ir.statements import (
     GlobalLoad,
     GlobalPtr,
     If,
+    LocalStore,
     LoopIndex,
     MatrixElement,
     MatrixPtr,
@@ -65,6 +68,21 @@ def may_be_early(statement: Statement) -> bool:
     return is_pointer or (
         statement.EFFECT == Effect.NONE and not statement.BLOCKS and not isinstance(statement, Alloca)
     )
+
+
+def may_be_in_vain(statement: Statement, own: Collection[Statement] = ()) -> bool:
+    """Return whether a statement may run where it stands although the program does not reach it.
+
+    It reads elements that surely exist, ends, and changes no variables but `own`, which nothing else uses.
+    """
+    if isinstance(statement, GlobalLoad):
+        pointer = base_pointer(statement.pointer)
+        return isinstance(pointer, GlobalPtr) and surely_exists(pointer)
+    if isinstance(statement, Call):
+        return statement.EFFECT == Effect.NONE and is_total(statement.function)
+    if isinstance(statement, LocalStore):
+        return base_pointer(statement.pointer) in own
+    return statement.EFFECT & ~Effect.READ == Effect.NONE and not statement.BLOCKS
 
 
 def is_total(function: Function) -> bool:
