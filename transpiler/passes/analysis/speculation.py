@@ -26,7 +26,7 @@ from ...ir.statements import (
     is_const,
 )
 from ...ir.types import Scalar
-from .queries import surely_exists
+from .queries import is_existing
 
 CHEAP = frozenset({"abs", "neg", "add", "sub", "mul", "min", "max", "lt", "le", "gt", "ge", "eq", "ne", "select"})
 """Operations on floats that are one instruction of x86."""
@@ -59,7 +59,7 @@ def may_be_early(statement: Statement) -> bool:
     """Return whether a statement may be computed where the branch is not taken."""
     if isinstance(statement, GlobalLoad):
         pointer = base_pointer(statement.pointer)
-        return isinstance(pointer, GlobalPtr) and (pointer.array.is_shared or surely_exists(pointer))
+        return is_existing(pointer) or (isinstance(pointer, GlobalPtr) and pointer.array.is_shared)
     if isinstance(statement, Operation) and statement.op in ("plain_div", "plain_mod"):
         return is_const(statement.operands[1])  # of a positive number, as the branch may say; processors trap zeros
     if isinstance(statement, Call) and not is_total(statement.function):
@@ -76,8 +76,7 @@ def may_be_in_vain(statement: Statement, own: Collection[Statement] = ()) -> boo
     It reads elements that surely exist, ends, and changes no variables but `own`, which nothing else uses.
     """
     if isinstance(statement, GlobalLoad):
-        pointer = base_pointer(statement.pointer)
-        return isinstance(pointer, GlobalPtr) and surely_exists(pointer)
+        return is_existing(statement.pointer)
     if isinstance(statement, Call):
         return statement.EFFECT == Effect.NONE and is_total(statement.function)
     if isinstance(statement, LocalStore):

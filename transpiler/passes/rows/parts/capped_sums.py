@@ -152,4 +152,4 @@ def _count_behind(test: If, branch: If) -> None:
 
 
 def _outside(builder: Builder, limit: Statement) -> Statement:
-    return builder.const(int(limit.value)) if isinstance(limit, Const) else limit
+    return builder.again(limit) if isinstance(limit, Const) else limit

@@ -12,10 +12,12 @@ Threads exchange what they have found outside of branches: others of the warp ha
 from __future__ import annotations
 
 from ....ir.builder import Builder
-from ....ir.nodes import Block, Statement, walk
+from ....ir.nodes import Block, Remark, Statement, walk
 from ....ir.statements import Alloca, If, RangeFor, repeats
 from ....ir.tasks import Task
 from ...analysis.speculation import may_be_in_vain
+
+REMARK = "no iterations where the branch is not taken (shared_rows)"
 
 
 def leave_branch(task: Task) -> bool:
@@ -36,6 +38,7 @@ def leave_branch(task: Task) -> bool:
             if not isinstance(statement, RangeFor) or len(statement.starts) != 1:
                 return False
             ends = builder.op("select", branch.condition, statement.ends[0], statement.starts[0])
+            ends.remarks = (Remark(REMARK),)
             statement.ends = [ends]
         builder.add(statement)
     if inside[last:]:
