@@ -455,8 +455,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         whole_atomics,  # likewise
         loads_in_flight,  # after all passes that change what an iteration loads
         few_threads,  # likewise; after all passes that need a number of threads
-        many_threads,  # likewise
         banked_arrays,  # after `register_arrays`, for what it leaves, and `few_threads`
+        many_threads,  # after `banked_arrays`, whose arrays have a column for each thread
         lookup_tables,  # after `few_threads`, which chooses the threads of a block; it adds no sum that may wrap
         until_stable(dead_code, after=(lookup_tables,)),  # what only the tabulated values needed
         loads_ahead,  # after `few_threads`, which leaves registers for loads, and `lookup_tables`, which removes some

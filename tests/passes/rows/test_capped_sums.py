@@ -34,6 +34,14 @@ KEPT = {
     "another step": (AND.replace("n += 1", "n += 2"), "0", "20"),
     "an else": (INSIDE + "\n                else:\n                    counts[b] = 7", "0", "20"),
     "a limit of the loop": (AND, "0", "i // 4"),
+    "the limit alone": (AND.replace(" and x[b, i] > 0.5", ""), "0", "20"),
+    "more inside": (INSIDE.replace("n < LIMIT", "n < LIMIT and i % 3 == 0"), "0", "20"),
+    "a condition of two": (
+        "near_it = n < LIMIT and x[b, i] > 0.5\n            if near_it:\n                near[b, n] = i\n"
+        "                n += 1\n            if near_it:\n                near[b, x.shape[1] + i % 64] = i",
+        "0",
+        "20",
+    ),
     "a load that may not exist": (AND.replace("x[b, i]", "x[b, ti.min(i + n, x.shape[1] - 1)]"), "0", "20"),
 }
 

@@ -42,5 +42,25 @@ def test_blocks(n: int, block: int, arch: str) -> None:
 
 
 @pytest.mark.usefixtures("host")
+@pytest.mark.parametrize(("bins", "block"), [(64, 64), (16, 128)])
+def test_columns_in_shared_memory_keep_their_block(bins: int, block: int) -> None:
+    x, y = ti.field(ti.i32, 1 << 22), ti.field(ti.i32, 1 << 22)
+
+    @ti.kernel
+    def medians():
+        for i in x:
+            h = ti.Vector([0] * bins)
+            for k in range(200):
+                h[x[(i + k) & 4194303]] += 1
+            at = 0
+            while h[at] < 9:
+                at += 1
+            y[i] = at
+
+    source = medians.source(arch=ti.cuda)
+    assert f"#define BLOCK {block}" in source and "(banked_arrays)" in source
+
+
+@pytest.mark.usefixtures("host")
 def test_the_block_of_the_program_stays() -> None:
     assert "#define BLOCK 64\n" in peaks(1 << 22, 64).source(arch=ti.cuda)

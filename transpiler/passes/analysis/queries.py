@@ -222,6 +222,12 @@ def is_dense(array: Array) -> bool:
     return array.place is None and array.node is None and not (array.role or array.clamped or array.is_shared)
 
 
+def is_existing(pointer: Statement) -> bool:
+    """Return whether a pointer is to an element that exists by its indices alone, or to a part of one."""
+    base = base_pointer(pointer)
+    return isinstance(base, GlobalPtr) and surely_exists(base)
+
+
 def surely_exists(pointer: GlobalPtr, known: Sequence[bool] = ()) -> bool:
     """Return whether an element exists by its indices alone: each is one of a loop over the axis, or over a part of it.
 

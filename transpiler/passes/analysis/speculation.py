@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ...ir.constants import constant_range
 from ...ir.functions import Call, Function, called, reachable
 from ...ir.nodes import Block, Effect, Statement, operands
@@ -12,6 +14,7 @@ from ...ir.statements import (
     GlobalLoad,
     GlobalPtr,
     If,
+    LocalStore,
     LoopIndex,
     MatrixElement,
     MatrixPtr,
@@ -23,7 +26,7 @@ from ...ir.statements import (
     is_const,
 )
 from ...ir.types import Scalar
-from .queries import surely_exists
+from .queries import is_existing
 
 CHEAP = frozenset({"abs", "neg", "add", "sub", "mul", "min", "max", "lt", "le", "gt", "ge", "eq", "ne", "select"})
 """Operations on floats that are one instruction of x86."""
@@ -56,7 +59,7 @@ def may_be_early(statement: Statement) -> bool:
     """Return whether a statement may be computed where the branch is not taken."""
     if isinstance(statement, GlobalLoad):
         pointer = base_pointer(statement.pointer)
-        return isinstance(pointer, GlobalPtr) and (pointer.array.is_shared or surely_exists(pointer))
+        return is_existing(pointer) or (isinstance(pointer, GlobalPtr) and pointer.array.is_shared)
     if isinstance(statement, Operation) and statement.op in ("plain_div", "plain_mod"):
         return is_const(statement.operands[1])  # of a positive number, as the branch may say; processors trap zeros
     if isinstance(statement, Call) and not is_total(statement.function):
@@ -65,6 +68,20 @@ def may_be_early(statement: Statement) -> bool:
     return is_pointer or (
         statement.EFFECT == Effect.NONE and not statement.BLOCKS and not isinstance(statement, Alloca)
     )
+
+
+def may_be_in_vain(statement: Statement, own: Collection[Statement] = ()) -> bool:
+    """Return whether a statement may run where it stands although the program does not reach it.
+
+    It reads elements that surely exist, ends, and changes no variables but `own`, which nothing else uses.
+    """
+    if isinstance(statement, GlobalLoad):
+        return is_existing(statement.pointer)
+    if isinstance(statement, Call):
+        return statement.EFFECT == Effect.NONE and is_total(statement.function)
+    if isinstance(statement, LocalStore):
+        return base_pointer(statement.pointer) in own
+    return statement.EFFECT & ~Effect.READ == Effect.NONE and not statement.BLOCKS
 
 
 def is_total(function: Function) -> bool:

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from ...ir.constants import constant_range
 from ...ir.functions import Call, CallResult, Function
-from ...ir.nodes import Block, Effect, Statement, operands, walk_blocks
+from ...ir.nodes import Block, Statement, operands, walk_blocks
 from ...ir.statements import (
     Alloca,
     ArgLoad,
@@ -36,10 +36,10 @@ from ...ir.statements import (
     Operation,
     RangeFor,
     Return,
-    base_pointer,
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Tensor, count_scalars, u1
+from ..analysis.speculation import may_be_in_vain
 from ..context import PassContext
 from .parts.comparisons import EAGER
 
@@ -75,7 +75,7 @@ def _join(block: Block, branch: If, costs: _Costs) -> bool:
     if not isinstance(flag, LocalLoad) or not all(_sets(s, flag.pointer) for s in test.then):
         return False
     own: set[Statement] = {s for s in computed if isinstance(s, Alloca)}
-    if not all(_is_private(s, own) for s in computed) or sum(map(costs.of, computed)) > MOST_OF_TEST:
+    if not all(may_be_in_vain(s, own) for s in computed) or sum(map(costs.of, computed)) > MOST_OF_TEST:
         return False
     both = Operation("bit_and", [flag, test.condition], type=flag.type, location=branch.location)
     block.insert_before(branch, [*computed, both])
@@ -95,13 +95,6 @@ def _sets(statement: Statement, flag: Statement) -> bool:
     if isinstance(statement, LocalStore):
         return statement.pointer is flag and isinstance(flag, Alloca)
     return isinstance(statement, Const)
-
-
-def _is_private(statement: Statement, own: set[Statement]) -> bool:
-    """Return whether a statement changes only variables of its block, `own`."""
-    if isinstance(statement, LocalStore):
-        return base_pointer(statement.pointer) in own
-    return isinstance(statement, Alloca) or (statement.EFFECT & ~Effect.READ == Effect.NONE and not statement.BLOCKS)
 
 
 def _truths(block: Block) -> Iterator[Operation]:

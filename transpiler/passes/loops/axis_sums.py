@@ -76,11 +76,11 @@ from ..analysis.queries import (
     base_array,
     count_along,
     is_dense,
+    is_existing,
     is_field_in_order,
     is_given,
     is_index_of,
     product_of,
-    surely_exists,
     trip_count,
 )
 from ..context import PassContext
@@ -391,11 +391,6 @@ def _give_loop(kernel: Kernel, task: Task, plan: Plan, longest: int) -> None:
     _Sums(kernel, task, plan).run()
 
 
-def _exists(pointer: Statement) -> bool:
-    """Return whether an element certainly exists, also where no iteration adds to it."""
-    return isinstance(pointer, GlobalPtr) and surely_exists(pointer)
-
-
 # --- the serial loop --------------------------------------------------------------------------------------------------
 
 
@@ -488,7 +483,7 @@ class _Sums:
         builder = Builder(self.task.body, atomic.location)
         total = builder.load(variable)
         op = JOINED.get(atomic.op, atomic.op)
-        if is_certain or _exists(atomic.pointer):
+        if is_certain or is_existing(atomic.pointer):
             builder.atomic(op, builder.again(atomic.pointer), total)
             return
         assert isinstance(variable.type, Scalar)

@@ -9,7 +9,9 @@ none took longer.
 
 from __future__ import annotations
 
-from ...ir.tasks import Kernel
+from ...ir.nodes import walk
+from ...ir.statements import GlobalPtr
+from ...ir.tasks import Kernel, Task
 from ..analysis.queries import trip_count
 from ..context import PassContext
 from .parts.free_blocks import has_free_block
@@ -22,11 +24,13 @@ def many_threads(kernel: Kernel, context: PassContext) -> bool:
     """Choose `Task.block_dim` of such tasks on GPUs."""
     if not context.capabilities.has_warps:
         return False
-    found = [
-        task
-        for task in kernel.tasks
-        if task.loop is not None and (trip_count(task.loop) or 0) >= FEWEST and has_free_block(task, context.options)
-    ]
+    loops = [task for task in kernel.tasks if task.loop is not None and (trip_count(task.loop) or 0) >= FEWEST]
+    found = [task for task in loops if has_free_block(task, context.options) and not _shares_memory(task)]
     for task in found:
         context.choose_block_dim(task, BLOCK)
     return bool(found)
+
+
+def _shares_memory(task: Task) -> bool:
+    """Return whether threads have columns of shared arrays, of which there are as many as the block had threads."""
+    return any(isinstance(s, GlobalPtr) and s.array.is_shared for s in walk(task.body))

@@ -14,25 +14,22 @@ A list of neighbours with a capacity is written so.
 from __future__ import annotations
 
 from ....ir.builder import Builder
-from ....ir.nodes import Block, Effect, Statement, operands, walk
+from ....ir.nodes import Block, Statement, operands, walk
 from ....ir.statements import (
     Alloca,
     Const,
-    GlobalLoad,
-    GlobalPtr,
     If,
     IfExp,
     LocalLoad,
     LocalStore,
     Operation,
     RangeFor,
-    base_pointer,
     is_const,
     repeats,
 )
 from ....ir.tasks import Task
 from ....ir.types import i32
-from ...analysis.queries import surely_exists
+from ...analysis.speculation import may_be_in_vain
 
 
 def count_all(task: Task) -> bool:
@@ -44,23 +41,32 @@ def count_all(task: Task) -> bool:
 
 def _count_all(body: Block, loop: RangeFor) -> bool:
     """Let a loop count all where it counts up to a limit; return whether it does."""
-    for branch in [s for s in loop.body if isinstance(s, If)]:
-        inner = branch.then.statements[-1] if branch.then.statements else branch
-        for test in dict.fromkeys((branch, inner)):
+    for branch in [s for s in loop.body if isinstance(s, If) and s.then.statements]:
+        inner = branch.then.statements[-1]
+        for test in (branch, inner):
             if isinstance(test, If) and (found := _limited(test)) is not None and _is_alone(loop, test, *found):
-                start = _start(body, loop, found[0])
-                if start is not None and (test is not branch or _hoist(loop.body, test)):
+                start, has_more = _start(body, loop, found[0]), not _is_less(test.condition)
+                if start is not None and has_more is (test is branch) and (not has_more or _hoist(loop.body, test)):
                     _count_behind(test, branch)
-                    builder = Builder(Block(), loop.location)
-                    count, limit = builder.load(found[0]), _outside(builder, found[1])
-                    least = builder.op("min", count, limit)
-                    if not isinstance(found[1], Const) or int(found[1].value) < start:
-                        least = builder.op("max", least, builder.const(start))
-                    builder.store(found[0], least)
-                    place = body.statements.index(loop) + 1
-                    body.statements[place:place] = builder.block.statements
+                    _limit_behind(body, loop, start, *found)
                     return True
     return False
+
+
+def _limit_behind(body: Block, loop: RangeFor, start: int, variable: Alloca, limit: Statement) -> None:
+    """Let a variable have at most a limit behind a loop, or the number it starts with if that is greater."""
+    builder = Builder(Block(), loop.location)
+    count, most = builder.load(variable), _outside(builder, limit)
+    least = builder.op("min", count, most)
+    if not isinstance(limit, Const) or int(limit.value) < start:
+        least = builder.op("max", least, builder.const(start))
+    builder.store(variable, least)
+    place = body.statements.index(loop) + 1
+    body.statements[place:place] = builder.block.statements
+
+
+def _is_less(condition: Statement) -> bool:
+    return isinstance(condition, Operation) and condition.op == "lt"
 
 
 def _limited(test: If) -> tuple[Alloca, Statement] | None:
@@ -90,14 +96,19 @@ def _is_false(value: Statement | None) -> bool:
 
 
 def _is_alone(loop: RangeFor, test: If, variable: Alloca, limit: Statement) -> bool:
-    """Return whether a loop has nothing else to do with a variable than a branch, and the limit is the same for all."""
+    """Return whether a loop has nothing else to do with a variable than a branch, and the limit is the same for all.
+
+    What the condition compares may be used elsewhere, too: two equal loads are one.
+    """
     inside = list(walk(loop.body))
     uses = [s for s in inside if variable in operands(s)]
     own = set(walk(test.then))
     before = [s for s in uses if s not in own]
     is_counted_once = sum(isinstance(s, LocalStore) for s in uses) == 1 and len(before) == 1
     is_plain = all(isinstance(s, (LocalLoad, LocalStore)) for s in uses)
-    return is_counted_once and is_plain and (isinstance(limit, Const) or limit not in inside)
+    users = [s for s in inside if s not in own and any(value in operands(s) for value in before)]
+    is_compared = all(map(_is_less, users)) and len(users) == 1
+    return is_counted_once and is_plain and is_compared and (isinstance(limit, Const) or limit not in inside)
 
 
 def _start(body: Block, loop: RangeFor, variable: Alloca) -> int | None:
@@ -113,7 +124,8 @@ def _hoist(body: Block, test: If) -> bool:
     condition = test.condition
     if isinstance(condition, IfExp):
         computed = condition.then
-        if not all(map(_may_be_early, computed)) or computed.result is None:
+        is_own = condition in body.statements and sum(condition in operands(s) for s in walk(body)) == 1
+        if not is_own or not all(map(may_be_in_vain, computed)) or computed.result is None:
             return False
         body.insert_before(condition, computed.statements)
         test.condition, first = computed.result, condition.condition
@@ -130,14 +142,6 @@ def _hoist(body: Block, test: If) -> bool:
     return True
 
 
-def _may_be_early(statement: Statement) -> bool:
-    """Return whether a statement may run although a program does not reach it."""
-    if isinstance(statement, GlobalLoad):
-        pointer = base_pointer(statement.pointer)
-        return isinstance(pointer, GlobalPtr) and surely_exists(pointer)
-    return statement.EFFECT & ~Effect.READ == Effect.NONE and not statement.BLOCKS
-
-
 def _count_behind(test: If, branch: If) -> None:
     """Count behind the branch with the limit, in the one around it."""
     inner = test if test is not branch else branch.then.statements[-1]
@@ -148,4 +152,4 @@ def _count_behind(test: If, branch: If) -> None:
 
 
 def _outside(builder: Builder, limit: Statement) -> Statement:
-    return builder.const(int(limit.value)) if isinstance(limit, Const) else limit
+    return builder.again(limit) if isinstance(limit, Const) else limit

@@ -21,19 +21,17 @@ from ....ir.statements import (
     Alloca,
     Const,
     GlobalLoad,
-    GlobalPtr,
     If,
     LocalLoad,
     LocalStore,
     Operation,
     RangeFor,
-    base_pointer,
     is_const,
     repeats,
 )
 from ....ir.tasks import Task
 from ....ir.types import Scalar, i32
-from ...analysis.queries import computed_from, count_along, is_index_of, surely_exists
+from ...analysis.queries import computed_from, count_along, is_existing, is_index_of
 from .arranged_loops import VALUES
 from .sided_factors import factors_of
 
@@ -106,10 +104,7 @@ def _starts(before: list[Statement], variables: set[Statement]) -> dict[Statemen
 
 def _exists(statement: Statement) -> bool:
     """Return whether a statement loads nothing, or an element that certainly exists."""
-    if not isinstance(statement, GlobalLoad):
-        return True
-    pointer = base_pointer(statement.pointer)
-    return isinstance(pointer, GlobalPtr) and surely_exists(pointer)
+    return not isinstance(statement, GlobalLoad) or is_existing(statement.pointer)
 
 
 # --- terms under a condition ------------------------------------------------------------------------------------------

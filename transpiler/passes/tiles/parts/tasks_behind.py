@@ -69,6 +69,7 @@ def with_task_behind(task: Task, last: RangeFor | None = None) -> tuple[Task, Ta
     before = second.body.statements[:position]
     start.block.statements += [s for n, s in enumerate(before) if isinstance(s, (*VALUES, Reference)) or n in crossing]
     for number, temporary in zip(crossing, memory, strict=True):
+        start.location = before[number].location
         start.store(before[number], start.load(place_of_iteration(start, second.loop, temporary, counts)))
     second.body.statements[:position] = start.block.statements
     return first, second, memory
