@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...ir.constants import constant_range
 from ...ir.functions import Call, CallResult, Function
 from ...ir.nodes import Block, Statement, operands, walk_blocks
 from ...ir.statements import (
@@ -33,10 +34,11 @@ from ...ir.statements import (
     MatrixInit,
     MatrixPtr,
     Operation,
+    RangeFor,
     Return,
 )
 from ...ir.tasks import Kernel
-from ...ir.types import count_scalars, u1
+from ...ir.types import Tensor, count_scalars, u1
 from ..analysis.speculation import may_be_in_vain
 from ..context import PassContext
 from .parts.comparisons import EAGER
@@ -111,6 +113,14 @@ def _make_eager(value: Operation, costs: _Costs) -> bool:
     return True
 
 
+def _is_inside(index: Statement, extent: int) -> bool:
+    """Return whether an index is a number, or one of a loop whose indices are all of a matrix."""
+    if not isinstance(index, LoopIndex) or not isinstance(index.loop, RangeFor):
+        return isinstance(index, Const)
+    indices = constant_range(index.loop, index.axis)
+    return indices is not None and all(0 <= number < extent for number in (*indices[:1], *indices[-1:]))
+
+
 class _Costs:
     """How many instructions statements take, about; `COSTLY`: what should not be computed in vain."""
 
@@ -121,8 +131,10 @@ class _Costs:
         """Return the instructions of a statement."""
         if isinstance(statement, FREE):
             return 0
-        if isinstance(statement, (MatrixElement, MatrixPtr)):  # whose index the flag does not keep inside
-            return 0 if all(isinstance(index, (Const, LoopIndex)) for index in statement.indices) else COSTLY
+        if isinstance(statement, (MatrixElement, MatrixPtr)):  # whose index the flag need not keep inside
+            kind = (statement.value if isinstance(statement, MatrixElement) else statement.origin).type
+            is_inside = isinstance(kind, Tensor) and all(map(_is_inside, statement.indices, kind.shape))
+            return 0 if is_inside else COSTLY
         if isinstance(statement, Call):
             return self._of_function(statement.function)
         if isinstance(statement, Cast) or (isinstance(statement, Operation) and statement.op in CHEAP):
