@@ -45,6 +45,9 @@ KEPT = {
     "more": "if hit:\n            if p[1] > 0.25:\n                hit = False\n                y[i] = 7",
     "another flag": "other = True\n        if hit:\n            if p[1] > 0.25:\n                other = False\n        hit = other",
     "an else": "if hit:\n            if p[1] > 0.25:\n                hit = False\n            else:\n                y[i] = 1",
+    "an index that the flag keeps inside": "for k in range(12):\n            hit = k < 9\n"
+    "            q = ti.Vector([p[c % 3] for c in ti.static(range(9))])\n"
+    "            if hit:\n                if q[k] > 0.25:\n                    hit = False",
     "a root": "if hit:\n            if ti.sqrt(p[1] + 4.0) > 2.1:\n                hit = False",
 }
 

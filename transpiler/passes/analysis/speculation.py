@@ -71,7 +71,7 @@ def may_be_early(statement: Statement) -> bool:
 
 
 def may_be_in_vain(statement: Statement, own: Collection[Statement] = ()) -> bool:
-    """Return whether a statement may run where it is although the program does not reach it.
+    """Return whether a statement may run where the program does not reach it, in its place.
 
     It reads elements that surely exist, ends, and changes no variables but `own`, which nothing else uses.
     """

@@ -113,20 +113,12 @@ def _make_eager(value: Operation, costs: _Costs) -> bool:
     return True
 
 
-def _is_inside(element: MatrixElement | MatrixPtr) -> bool:
-    """Return whether the indices of an element are in its vector or matrix where the flag does not say so, too."""
-    kind = (element.value if isinstance(element, MatrixElement) else element.origin).type
-    shape = kind.shape if isinstance(kind, Tensor) else ()
-    return all(_indices(index) <= set(range(extent)) for index, extent in zip(element.indices, shape, strict=False))
-
-
-def _indices(index: Statement) -> set[int]:
-    """Return what an index may be, a number outside of any vector if that is not known."""
-    if isinstance(index, Const):
-        return {int(index.value)}
-    if isinstance(index, LoopIndex) and isinstance(index.loop, RangeFor):
-        return set(constant_range(index.loop, index.axis) or (-1,))
-    return {-1}
+def _is_inside(index: Statement, extent: int) -> bool:
+    """Return whether an index is a number, or one of a loop whose indices are all of a matrix."""
+    if not isinstance(index, LoopIndex) or not isinstance(index.loop, RangeFor):
+        return isinstance(index, Const)
+    indices = constant_range(index.loop, index.axis)
+    return indices is not None and all(0 <= number < extent for number in (*indices[:1], *indices[-1:]))
 
 
 class _Costs:
@@ -139,8 +131,10 @@ class _Costs:
         """Return the instructions of a statement."""
         if isinstance(statement, FREE):
             return 0
-        if isinstance(statement, (MatrixElement, MatrixPtr)):
-            return 0 if _is_inside(statement) else COSTLY
+        if isinstance(statement, (MatrixElement, MatrixPtr)):  # whose index the flag need not keep inside
+            kind = (statement.value if isinstance(statement, MatrixElement) else statement.origin).type
+            is_inside = isinstance(kind, Tensor) and all(map(_is_inside, statement.indices, kind.shape))
+            return 0 if is_inside else COSTLY
         if isinstance(statement, Call):
             return self._of_function(statement.function)
         if isinstance(statement, Cast) or (isinstance(statement, Operation) and statement.op in CHEAP):

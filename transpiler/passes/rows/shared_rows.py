@@ -158,8 +158,8 @@ def _divide_flat(kernel: Kernel, task: Task, most: int, context: PassContext) ->
         least = AtLeast(flat.lengths, -(-length // flat.known))
         conditions = [AtMost(axes, rows), least, *flat.conditions, *apart]
         other = split(task, *conditions)
-        few = f"up to {rows:,} rows" if lanes == MOST_THREADS else "rows"
-        say_when(task, other, [AtLeast(flat.lengths, length), *apart], few)
+        words = (f"up to {rows:,} rows", "shorter or more rows") if lanes == MOST_THREADS else ("rows", "shorter rows")
+        say_when(task, other, [AtLeast(flat.lengths, length), *apart], *words)
         put_in_place(kernel, task, [task, other])
         flatten(task)
         _share(kernel, task, loops.outer_are_rows, lanes, context)

@@ -52,10 +52,12 @@ def put_in_place(kernel: Kernel, task: Task, tasks: Sequence[Task]) -> None:
         each.name = f"{kernel.name}_{number}"
 
 
-def say_when(task: Task, other: Task, conditions: Sequence[Condition], rows: str = "rows") -> None:
+def say_when(
+    task: Task, other: Task, conditions: Sequence[Condition], rows: str = "rows", others: str = "shorter rows"
+) -> None:
     """Say of a task and of another one which launches start them, behind what is said of both.
 
-    rows: which, if more is to be said of them.
+    rows, others: of which of the two, if more is to be said of them.
     """
     lengths = [condition.least for condition in conditions if isinstance(condition, AtLeast)]
     pairs = [(condition.first, condition.second) for condition in conditions if isinstance(condition, Apart)]
@@ -64,7 +66,7 @@ def say_when(task: Task, other: Task, conditions: Sequence[Condition], rows: str
     arrays = list(dict.fromkeys(c.array.name for c in conditions if isinstance(c, Reaches)))
     reached = f"{' and '.join(arrays)} {'are' if arrays[1:] else 'is'}"
     long = [f"for {rows} of {least:,} and more" for least in lengths]
-    short = ["for shorter rows" for _ in lengths]
+    short = [f"for {others}" for _ in lengths]
     before = [task.launches] if task.launches else []
     long += [f"if {names} do not overlap"] if pairs else []
     short += [f"if {names} overlap"] if pairs else []
