@@ -124,3 +124,23 @@ def test_elements_that_need_not_exist() -> None:
             c[i, j] = s
 
     assert NOTE not in around.source(arch=ti.cuda) and NOTE not in triangle.source(arch=ti.cuda)
+
+
+def test_while_loop_under_a_condition() -> None:
+    """It stays where it is: only loops over a range have tiles."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    a, b, c = field_of(numbers(N, M)), field_of(numbers(N, M)), ti.field(ti.i32, (N, N))
+
+    @ti.kernel
+    def squared():
+        for i in range(N):
+            for k in range(M):
+                a[i, k] += b[i, k]
+        for i, j in c:
+            if (i + j) % 2 == 0:
+                rest = c[i, j]
+                while rest >= 1:
+                    rest = rest * rest % 7
+                c[i, j] = rest
+
+    assert NOTE not in squared.source(arch=ti.cuda)

@@ -56,7 +56,8 @@ def _leave_condition(task: Task) -> bool:
     if len(loops) != 1 or loops[0] not in branch.then.statements or not _is_made_of_values(branch.condition):
         return False
     serial, before = loops[0], body[: body.index(branch)]
-    assert isinstance(serial, RangeFor)
+    if not isinstance(serial, RangeFor):
+        return False
     first = branch.then.statements[: branch.then.statements.index(serial)]
     last = branch.then.statements[len(first) + 1 :]
     own = [s for s in first if isinstance(s, Alloca)]
