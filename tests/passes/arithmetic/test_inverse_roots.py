@@ -73,7 +73,7 @@ def test_what_stays() -> None:
     @ti.kernel
     def others(x: Numbers, y: Numbers, n: ti.i32):
         for i in x:
-            s = 1 / (ti.sqrt(x[i]) * x[i])  # cubes outside of loops
+            s = 1 / ti.sqrt(x[i])  # outside of loops threads wait for memory
             for k in range(n):
                 r, q = ti.sqrt(x[k]), ti.sqrt(y[k])
                 s += 1 / (r * q)
@@ -129,4 +129,4 @@ def test_functions_that_loops_call() -> None:
         ti.init(arch=ti.python, log_level=ti.ERROR, fast_math=fast_math)
         x = ti.ndarray(vec3, 4)
         assert ("rsqrt_f32(" in in_a_loop.source(x, 2, arch=ti.cuda)) is fast_math
-        assert ("rsqrt_f32(" in once.source(x, arch=ti.cuda)) is fast_math
+        assert "rsqrt" not in once.source(x, arch=ti.cuda)

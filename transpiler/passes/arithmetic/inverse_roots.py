@@ -1,14 +1,16 @@
 """Divides by a square root, or by its cube, through the instruction for one over a square root.
 
-    $2 = sqrt $1               $2 = rsqrt $1
-    $3 = mul $1, $2     ->     $3 = mul $2, $2
-    $4 = div $v, $3            $4 = mul $3, $2
-                               $5 = mul $v, $4
+    for j {                                    for j {
+        $2 = sqrt $1                               $2 = rsqrt $1
+        $3 = mul $1, $2            ->              $3 = mul $2, $2
+        $4 = div $v, $3                            $4 = mul $3, $2
+    }                                              $5 = mul $v, $4
+                                               }
 
 Forces between bodies divide by `r2 * sqrt(r2)` or by `d.norm() ** 3`, directions by `sqrt(d.dot(d))`. A GPU has an
 eighth as many units for roots and reciprocals as for products, and they compute one over a root as fast as either. So
-with `fast_math` one such instruction takes the place of two, if nothing else needs the root; it rounds once.
-Cubes are those of loops, and of functions that they call: they overflow where the root is below 1e-13.
+loops, and functions that they call, take one such instruction in place of two with `fast_math`, if nothing else needs
+the root.
 """
 
 from __future__ import annotations
@@ -29,15 +31,14 @@ Users = dict[Statement, list[Statement]]
 
 
 def inverse_roots(kernel: Kernel, context: PassContext) -> bool:
-    """Replace such divisions of GPUs."""
+    """Replace such divisions of GPUs in loops and functions."""
     capabilities = context.capabilities
     if not capabilities.slow_roots or not context.options.fast_math:
         return False
     users = users_of(kernel.statements())
-    blocks = dict.fromkeys(block for root in kernel.roots() for block in walk_blocks(root))
-    inner = {block for root in in_loops(kernel.roots(), repeats) for block in walk_blocks(root)}
-    found = {s: power for block in blocks for s in block if (power := _root_and_power(s, users, block in inner))}
-    for block in blocks:
+    inner = dict.fromkeys(block for root in in_loops(kernel.roots(), repeats) for block in walk_blocks(root))
+    found = {s: power for block in inner for s in block if (power := _root_and_power(s, users)) is not None}
+    for block in inner:
         add_before(block, partial(_replace, found))
     return bool(found)
 
@@ -63,8 +64,8 @@ def _replace(found: dict[Statement, tuple[Operation, int]], builder: Builder, di
     division.op, division.operands = "mul", factors
 
 
-def _root_and_power(statement: Statement, users: Users, in_loop: bool) -> tuple[Operation, int] | None:
-    """Return the root by which an operation divides, and its power: 1, in loops also 3; None for others."""
+def _root_and_power(statement: Statement, users: Users) -> tuple[Operation, int] | None:
+    """Return the root by which an operation divides, and its power; None for anything else."""
     if not isinstance(statement, Operation) or statement.op != "div":
         return None
     divisor = statement.operands[1]
@@ -79,9 +80,7 @@ def _root_and_power(statement: Statement, users: Users, in_loop: bool) -> tuple[
     same = [factor for factor in factors if factor is root]
     squares = [factor for factor in factors if _is_square_of(factor, root)]
     power = len(same) + 2 * len(squares)
-    return (
-        (root, power) if len(same) + len(squares) == len(factors) and power in ((1, 3) if in_loop else (1,)) else None
-    )
+    return (root, power) if len(same) + len(squares) == len(factors) and power in (1, 3) else None
 
 
 def _factors(value: Statement) -> list[Statement]:

@@ -27,7 +27,7 @@ from ..context import PassContext
 LOOPS = (RangeFor, While)
 LEAST = 2.0**-126
 """The smallest normal number."""
-NEVER_NEGATIVE = frozenset({"abs", "exp", "exp2", "exp10", "norm"})
+NEVER_NEGATIVE = frozenset({"abs", "exp", "norm"})
 BOUNDED = frozenset({"add", "dot", "max", "mul", "normal_sqrt", "sqrt", "sum"})
 ROUNDING = 1 - 2.0**-20
 """The factor of a bound that allows for rounding: more than its operations round together."""
