@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
@@ -16,7 +17,6 @@ def host() -> None:
 
 N = 300
 SOURCE = """
-import shadesmith as ti
 @ti.func
 def apart(a, b, r):
     a *= 0.5
@@ -53,11 +53,7 @@ KEPT = {
 
 
 def kernel_of(body: str, tmp_path):
-    path = tmp_path / "tests.py"
-    path.write_text(SOURCE.replace("BODY", body))
-    names: dict = {"__name__": "tests"}
-    exec(compile(path.read_text(), str(path), "exec"), names)
-    return names["run"]
+    return written_programs.write(tmp_path / "tests.py", SOURCE.replace("BODY", body)).run
 
 
 def arrays():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
 SOURCE = """
-import shadesmith as ti
 @ti.kernel
 def run(x: ti.template(), near: ti.template(), counts: ti.template(), least: ti.i32):
     for b in counts:
@@ -47,11 +47,8 @@ KEPT = {
 
 
 def kernel_of(body: str, start: str, limit: str, tmp_path):
-    path = tmp_path / "capped.py"
-    path.write_text(SOURCE.replace("BODY", body).replace("START", start).replace("LIMIT", limit))
-    names: dict = {"__name__": "capped"}
-    exec(compile(path.read_text(), str(path), "exec"), names)
-    return names["run"]
+    text = SOURCE.replace("BODY", body).replace("START", start).replace("LIMIT", limit)
+    return written_programs.write(tmp_path / "capped.py", text).run
 
 
 def arrays(rows: int, length: int):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
 SOURCE = """
-import shadesmith as ti
 @ti.kernel
 def run(x: ti.template(), labels: ti.template(), y: ti.template(), total: ti.template()):
     for t in y:
@@ -35,11 +35,7 @@ KEPT = {
 
 
 def kernel_of(body: str, tmp_path):
-    path = tmp_path / "branches.py"
-    path.write_text(SOURCE.replace("BODY", body))
-    names: dict = {"__name__": "branches"}
-    exec(compile(path.read_text(), str(path), "exec"), names)
-    return names["run"]
+    return written_programs.write(tmp_path / "branches.py", SOURCE.replace("BODY", body)).run
 
 
 def arrays(rows: int, length: int):

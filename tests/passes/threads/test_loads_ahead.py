@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
@@ -68,7 +69,6 @@ LOOPS = {
     "no load": "s = s * 0.5 + k",
 }
 SOURCE = """
-import shadesmith as ti
 @ti.kernel
 def run(x: ti.template(), y: ti.template(), at: ti.template()):
     for i in range(512):
@@ -82,12 +82,9 @@ def run(x: ti.template(), y: ti.template(), at: ti.template()):
 @pytest.mark.usefixtures("host")
 @pytest.mark.parametrize("what", LOOPS)
 def test_not_of_loops_with(what: str, tmp_path) -> None:
-    path = tmp_path / "loops.py"
-    path.write_text(SOURCE.replace("BODY", LOOPS[what]))
-    names: dict = {"__name__": "loops"}
-    exec(compile(path.read_text(), str(path), "exec"), names)
+    run = written_programs.write(tmp_path / "loops.py", SOURCE.replace("BODY", LOOPS[what])).run
     x, y, at = ti.field(ti.f32, (64, 512)), ti.field(ti.f32, 512), ti.field(ti.i32, 64)
-    assert HINT not in names["run"].source(x, y, at, arch=ti.cuda)
+    assert HINT not in run.source(x, y, at, arch=ti.cuda)
 
 
 @pytest.mark.usefixtures("host")

@@ -20,6 +20,7 @@ from ...ir.statements import (
     GlobalLoad,
     GlobalPtr,
     GlobalStore,
+    If,
     IfExp,
     LocalLoad,
     LocalStore,
@@ -83,6 +84,11 @@ def count_along(loop: RangeFor, axis: int) -> int | None:
     """Return the number of indices along an axis, None if it is not constant."""
     indices = constant_range(loop, axis)
     return None if indices is None else len(indices)
+
+
+def has_else(branch: If) -> bool:
+    """Return whether a branch has statements for where its condition does not hold."""
+    return branch.otherwise is not None and bool(branch.otherwise.statements)
 
 
 def given_end(serial: RangeFor) -> Length | None:

@@ -14,6 +14,7 @@ from ...ir.nodes import Block, Remark, Statement, blocks, walk, walk_blocks
 from ...ir.statements import Alloca, Cast, Const, If, LocalLoad, LocalStore, LoopIndex, Operation, is_const, repeats
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar
+from ..analysis.queries import has_else
 from ..context import PassContext
 
 WIDTHS = (32, 64)
@@ -36,7 +37,7 @@ def collected_bits(kernel: Kernel, context: PassContext) -> bool:
 
 def _replace(block: Block, branch: If) -> bool:
     """Replace a branch that does no more than set a bit of a local variable; return whether it is one."""
-    if branch.otherwise is not None and branch.otherwise.statements:
+    if has_else(branch):
         return False
     *inside, store = branch.then.statements or [branch]
     if not isinstance(store, LocalStore) or not isinstance(store.pointer, Alloca) or not _is_word(store.pointer):

@@ -39,6 +39,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Tensor, count_scalars, u1
+from ..analysis.queries import has_else
 from ..analysis.speculation import may_be_in_vain
 from ..context import PassContext
 from .parts.comparisons import EAGER
@@ -70,7 +71,7 @@ def _join(block: Block, branch: If, costs: _Costs) -> bool:
     """Make a branch on a flag with a test inside, which clears or sets it, one branch; return whether it is such."""
     flag = branch.condition
     *computed, test = branch.then.statements or [branch]
-    if not isinstance(test, If) or not _is_alone(branch) or not _is_alone(test):
+    if not isinstance(test, If) or has_else(branch) or has_else(test):
         return False
     if not isinstance(flag, LocalLoad) or not all(_sets(s, flag.pointer) for s in test.then):
         return False
@@ -83,11 +84,6 @@ def _join(block: Block, branch: If, costs: _Costs) -> bool:
         _make_eager(test.condition, costs)
     branch.condition, branch.then = both, test.then
     return True
-
-
-def _is_alone(branch: If) -> bool:
-    """Return whether a branch has no `else`."""
-    return branch.otherwise is None or not branch.otherwise.statements
 
 
 def _sets(statement: Statement, flag: Statement) -> bool:

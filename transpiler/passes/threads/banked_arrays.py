@@ -40,12 +40,12 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task
 from ...ir.threads import ThreadIndex, shared_size_bytes
 from ...ir.types import Scalar, Tensor, i32
-from ...options import BLOCK_DIM
 from ..analysis.queries import trip_count
 from ..analysis.uniformity import Uniformity
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from ..tiles.parts.tiled_loops import new_shared
+from .parts.free_blocks import has_free_block
 
 FEWEST_WORDS, MOST_WORDS = 5, 64
 """Numbers of an array that is worth it, and of all arrays of a thread: an SM still runs 896 threads."""
@@ -78,9 +78,8 @@ def banked_arrays(kernel: Kernel, context: PassContext) -> bool:
         found = _worth_it(task)
         arrays = [a for number, a in enumerate(found) if sum(map(_words, found[: number + 1])) <= MOST_WORDS]
         words = sum(map(_words, arrays))
-        is_free = task.loop.block_dim is None and task.block_dim == options.block_dim == BLOCK_DIM
-        is_free &= not (task.synchronizes or task.block_sums or task.tile or task.overlaps)
-        block_dim = SMALL_BLOCK if is_free and words * 4 * task.block_dim > MOST_BYTES else task.block_dim
+        is_large = words * 4 * task.block_dim > MOST_BYTES
+        block_dim = SMALL_BLOCK if is_large and has_free_block(task, options) else task.block_dim
         used = {s.array for root in task.roots() for s in walk(root) if isinstance(s, GlobalPtr) and s.array.is_shared}
         if not arrays or words * 4 * block_dim > capabilities.max_shared_bytes - sum(map(shared_size_bytes, used)):
             continue

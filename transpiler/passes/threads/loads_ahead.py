@@ -22,9 +22,9 @@ from ...ir.statements import (
     GlobalStore,
     Operation,
     RangeFor,
+    While,
     base_pointer,
     is_const,
-    repeats,
 )
 from ...ir.tasks import Kernel, Task
 from ...ir.types import count_scalars
@@ -79,8 +79,7 @@ def _loads_ahead(task: Task, loop: RangeFor) -> bool:
 
 def _waits(statement: Statement) -> bool:
     """Return whether loads behind a statement wait for it, or there are many of it."""
-    is_ordered = isinstance(statement, (AtomicOp, Break)) or bool(statement.EFFECT & Effect.FENCE)
-    return is_ordered or repeats(statement) or isinstance(statement, RangeFor)
+    return isinstance(statement, (AtomicOp, Break, RangeFor, While)) or bool(statement.EFFECT & Effect.FENCE)
 
 
 def _operations(statement: Statement) -> int:

@@ -29,6 +29,7 @@ from ....ir.statements import (
 )
 from ....ir.tasks import Task
 from ....ir.types import i32
+from ...analysis.queries import has_else
 from ...analysis.speculation import may_be_in_vain
 
 
@@ -77,7 +78,7 @@ def _limited(test: If) -> tuple[Alloca, Statement] | None:
     elif isinstance(condition, Operation) and condition.op == "logical_and":
         condition = condition.operands[0]
     store = statements[-1] if statements else None
-    if test.otherwise is not None and test.otherwise.statements:
+    if has_else(test):
         return None
     if not isinstance(condition, Operation) or condition.op != "lt" or not isinstance(store, LocalStore):
         return None

@@ -15,7 +15,7 @@ from ....ir.builder import Builder
 from ....ir.nodes import Block, Remark, Statement, walk
 from ....ir.statements import Alloca, If, RangeFor, repeats
 from ....ir.tasks import Task
-from ...analysis.queries import trip_count
+from ...analysis.queries import has_else, trip_count
 from ...analysis.speculation import may_be_in_vain
 
 SHORTEST = 256
@@ -27,7 +27,7 @@ def leave_branch(task: Task) -> bool:
     """Take the loops of a task out of its only branch that has some; return whether that is right."""
     body = task.body.statements
     around = [s for s in body if any(map(repeats, walk(Block([s]))))]
-    if len(around) != 1 or not isinstance(branch := around[0], If) or _has_others(branch):
+    if len(around) != 1 or not isinstance(branch := around[0], If) or has_else(branch):
         return False
     inside = branch.then.statements
     loops = [s for s in inside if any(map(repeats, walk(Block([s]))))]
@@ -50,7 +50,3 @@ def leave_branch(task: Task) -> bool:
         builder.add(If(branch.condition, location=branch.location)).then.statements += inside[last:]
     task.body.replace(branch, builder.block)
     return True
-
-
-def _has_others(branch: If) -> bool:
-    return branch.otherwise is not None and bool(branch.otherwise.statements)
