@@ -115,6 +115,7 @@ from .loops.loads_before_loops import loads_before_loops
 from .loops.narrow_loops import narrow_loops
 from .loops.peel_borders import peel_borders
 from .loops.register_arrays import register_arrays
+from .loops.rest_first import rest_first
 from .loops.row_lanes import row_lanes
 from .loops.unroll_components import unroll_components
 from .loops.unroll_loops import unroll_loops
@@ -283,6 +284,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     computed_choices: (If,),
     eager_tests: (If, "logical_and", "logical_or"),
     loads_ahead: (RangeFor,),
+    rest_first: (RangeFor,),
     insertion_sorts: (While,),
     early_terms: ("ne", "eq"),
     settled_extremes: (AtomicOp,),
@@ -460,6 +462,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         lookup_tables,  # after `few_threads`, which chooses the threads of a block; it adds no sum that may wrap
         until_stable(dead_code, after=(lookup_tables,)),  # what only the tabulated values needed
         loads_ahead,  # after `few_threads`, which leaves registers for loads, and `lookup_tables`, which removes some
+        rest_first,  # after `wrapping`: its sums do not wrap; after all passes that change or mark loops
         rejoined_threads,  # after all passes that change loops or conditions
         single_iterations,  # after all passes that ask what indices may be, which functions do not know
         sparse_arrays,  # last: it adds the arrays that the emitted source uses

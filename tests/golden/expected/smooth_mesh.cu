@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda b6b28700, smooth_mesh.py:25: smooth_mesh(weight: f32)
+// shadesmith 0.1.0, cuda 7c709e63, smooth_mesh.py:25: smooth_mesh(weight: f32)
 
 #define BLOCK 128
 
@@ -32,10 +32,24 @@ extern "C" __global__ void __launch_bounds__(BLOCK) smooth_mesh_0(const Args arg
     // smooth_mesh.py:28  for u in v.verts:
     int u_end = vert_verts_begin(v + 1);
     vec3 vert_x_v = vert_x(v);
-    for (int u_entry = vert_verts_begin(v); u_entry < u_end; u_entry++) {
-        int u = vert_verts(u_entry);
-        // smooth_mesh.py:29  total += u.x - v.x
-        total = total + (vert_x(u) - vert_x_v);
+    int first = vert_verts_begin(v), rest = first < u_end ? (u_end - first) & 7 : 0;
+    // first what is left of a division by 8: loads of up to 8 iterations are under way together
+    //     (rest_first)
+    #pragma unroll
+    for (int left = 0; left < 7; left++) {
+        if (left < rest) {
+            int u_entry = first + left, u = vert_verts(u_entry);
+            // smooth_mesh.py:29  total += u.x - v.x
+            total = total + (vert_x(u) - vert_x_v);
+        }
+    }
+    #pragma unroll 1
+    for (int group = first + rest; group < u_end; group += 8) {
+        #pragma unroll
+        for (int u_entry = group; u_entry < group + 8; u_entry++) {
+            int u = vert_verts(u_entry);
+            total = total + (vert_x(u) - vert_x_v);
+        }
     }
     // smooth_mesh.py:30  v.smooth = v.x + weight * total / v.verts.size
     vert_smooth(v) = vert_x_v + args.weight * total / (float)(u_end - vert_verts_begin(v));

@@ -105,7 +105,7 @@ def text(kernel, *arrays):
 def test_sources():
     ti.init(arch=ti.python, log_level=ti.ERROR)
     shared = text(product, Numbers, Numbers, Floats, Floats, Floats)
-    assert "(shared_rows)" in shared and "k < end_k; k += 4" in shared and "__shfl_xor_sync(lanes, s, 2)" in shared
+    assert "(shared_rows)" in shared and "k < group + 16; k += 4" in shared and "__shfl_xor_sync(lanes, s, 2)" in shared
     assert "(shared_rows)" in text(several, Numbers, Numbers, Numbers, 1)
     for options in ({"fast_math": False}, {"passes": "-shared_rows"}, {"deterministic": True}, {"debug": True}):
         ti.init(arch=ti.python, log_level=ti.ERROR, **options)

@@ -35,7 +35,7 @@ from ...ir.statements import (
     is_const,
 )
 from ...ir.tasks import AtLeast, AtMost, Condition, Length, Task
-from ...ir.types import Scalar, Tensor, i32
+from ...ir.types import Scalar, Tensor, count_scalars, i32
 from ...options import MAX_ITERATIONS
 
 LARGEST_END = MAX_ITERATIONS - 32
@@ -221,6 +221,13 @@ def computed_from(value: Statement) -> set[Statement]:
         found.update(new)
         pending += new
     return found
+
+
+def count_operations(statement: Statement) -> int:
+    """Return on how many numbers a statement operates."""
+    if not isinstance(statement, Operation):
+        return 0
+    return max(count_scalars(s.type) for s in (statement, *statement.operands) if s.type is not None)
 
 
 def is_dense(array: Array) -> bool:

@@ -20,16 +20,14 @@ from ...ir.statements import (
     GlobalLoad,
     GlobalPtr,
     GlobalStore,
-    Operation,
     RangeFor,
     While,
     base_pointer,
     is_const,
 )
 from ...ir.tasks import Kernel, Task
-from ...ir.types import count_scalars
 from ...options import FEW_ITERATIONS
-from ..analysis.queries import computed_from, trip_count
+from ..analysis.queries import computed_from, count_operations, trip_count
 from ..context import PassContext
 
 AHEAD = 16
@@ -64,7 +62,7 @@ def _is_long(loop: RangeFor) -> bool:
 def _loads_ahead(task: Task, loop: RangeFor) -> bool:
     """Return whether a loop loads, and the loads of an iteration wait for nothing of those before it."""
     inside = list(reachable(loop.body))
-    if any(map(_waits, inside)) or sum(map(_operations, inside)) > MOST:
+    if any(map(_waits, inside)) or sum(map(count_operations, inside)) > MOST:
         return False
     loads = {s: base_pointer(s.pointer) for s in inside if isinstance(s, GlobalLoad)}
     stores = [base_pointer(s.pointer) for s in inside if isinstance(s, GlobalStore)]
@@ -80,10 +78,3 @@ def _loads_ahead(task: Task, loop: RangeFor) -> bool:
 def _waits(statement: Statement) -> bool:
     """Return whether loads behind a statement wait for it, or there are many of it."""
     return isinstance(statement, (AtomicOp, Break, RangeFor, While)) or bool(statement.EFFECT & Effect.FENCE)
-
-
-def _operations(statement: Statement) -> int:
-    """Return on how many numbers a statement operates."""
-    if not isinstance(statement, Operation):
-        return 0
-    return max(count_scalars(s.type) for s in (statement, *statement.operands) if s.type is not None)

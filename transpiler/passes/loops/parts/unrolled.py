@@ -44,9 +44,14 @@ def _values_of(loop: RangeFor) -> list[int]:
 def iteration_of(loop: RangeFor, value: int) -> list[Statement]:
     """Return a copy of the body for one value of the index."""
     number = Const(value, type=i32, location=loop.location)
+    return [number, *iteration_at(loop, number)]
+
+
+def iteration_at(loop: RangeFor, index: Statement) -> list[Statement]:
+    """Return a copy of the body of a loop of one axis, with a value in place of the index."""
     mapping: dict[Statement, Statement] = {}
     copies = [clone(statement, mapping) for statement in loop.body.statements]
-    indices: dict[Statement, Statement] = {copied: number for copied in mapping.values() if is_index_of(copied, loop)}
+    indices: dict[Statement, Statement] = {copied: index for copied in mapping.values() if is_index_of(copied, loop)}
     for copied in mapping.values():  # indices of loops inside refer to their copies
         if isinstance(copied, LoopIndex) and isinstance(own := mapping.get(copied.loop), RangeFor):
             copied.loop = own
@@ -54,4 +59,4 @@ def iteration_of(loop: RangeFor, value: int) -> list[Statement]:
     for inner in walk_blocks(body):
         inner.drop(indices)
     replace_uses(body, indices)
-    return [number, *body.statements]
+    return body.statements
