@@ -42,7 +42,7 @@ def numbers(rows: int, columns: int) -> ti.ndarray:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--arch", default="gpu")
-    parser.add_argument("--size", type=int, default=1024)
+    parser.add_argument("--size", type=int, default=256, help="rows of a matrix; 4096 keeps a GPU busy")
     options = parser.parse_args()
     ti.init(arch=getattr(ti, options.arch))
     n = options.size

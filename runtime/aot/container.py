@@ -38,8 +38,8 @@ MADE_BY = 3 << 8 | VERSION
 DATE = (1980 - 1980) << 9 | 1 << 5 | 1
 MODE = 0o100644 << 16
 FILE_TYPES, REGULAR = 0o170000, (0, 0o100000)
-UTF_8, ENCRYPTED_OR_LATER = 1 << 11, ~(1 << 11 | 6)
-"""Flags: names in UTF-8, and the two bits for the effort of deflate; files with any other flag are refused."""
+OTHER_FLAGS = ~(1 << 11 | 6)
+"""All but those for names in UTF-8 and the effort of deflate; files with any of them are refused."""
 STORED, DEFLATED = 0, 8
 
 
@@ -199,7 +199,7 @@ def _entry(data: bytes, position: int) -> tuple[_Entry, int]:
     )
     begin = position + CENTRAL_HEADER.size
     name = _name(data[begin : begin + length], length)
-    if flags & ENCRYPTED_OR_LATER or method not in (STORED, DEFLATED) or disk or comment:
+    if flags & OTHER_FLAGS or method not in (STORED, DEFLATED) or disk or comment:
         raise ArchiveError(f"member `{name}` is encrypted, or packed in a way that is not taken")
     if made_by >> 8 == 3 and (external >> 16) & FILE_TYPES not in REGULAR:
         raise ArchiveError(f"member `{name}` is a link or a folder")
@@ -233,7 +233,7 @@ def _start_of_data(at: Callable[[int, int], bytes], entry: _Entry, least: int, s
     _, _, flags, method, _, _, crc, packed, size, length, extra = LOCAL_HEADER.unpack(header)
     begin = entry.offset + LOCAL_HEADER.size
     header_facts = (method, crc, packed, size, at(begin, length))
-    if flags & ENCRYPTED_OR_LATER or header_facts != (
+    if flags & OTHER_FLAGS or header_facts != (
         entry.method, entry.crc, entry.packed_bytes, entry.size_bytes, entry.name.encode()
     ):  # fmt: skip
         raise ArchiveError(f"member `{entry.name}`: its header and the directory disagree")

@@ -55,7 +55,6 @@ MAX_ORDER = 256
 TEXT = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
 """An unterminated one extends to the last character, or else all quotes in it would be tried one by one."""
 SHA256 = re.compile(r"[0-9a-f]{64}")
-GPU, VIRTUAL_GPU = re.compile(r"sm_\d{2,3}[a-z]?"), re.compile(r"compute_\d{2,3}")
 DIGEST = re.compile(r"[0-9a-f]{1,64}")
 
 

@@ -59,6 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     What follows `--` is passed to the program that the command runs; `run` passes on what follows its program.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given:  # argparse would only say that a COMMAND is missing
+        _parser("").print_help(sys.stderr)
+        return FAILED
     own, rest = _split(given)
     options, unknown = _parser(own[0] if own else "").parse_known_args(own)
     if unknown:

@@ -50,6 +50,11 @@ def test_an_unknown_option_and_an_unknown_command_list_the_known_ones(command) -
     assert said.status == 2 and "inspect" in said.notes
 
 
+def test_all_commands_are_listed_where_none_is_given(command) -> None:
+    said = command()
+    assert (said.status, said.text) == (2, "") and all(f"\n    {name} " in said.notes for name in COMMANDS)
+
+
 def test_every_command_explains_itself(command) -> None:
     said = command("--help")
     assert said.status == 0 and "inspect" in said.text

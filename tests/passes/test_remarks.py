@@ -6,8 +6,8 @@ import pytest
 
 from shadesmith.transpiler.errors import SourceLocation, SourceText
 from shadesmith.transpiler.ir.nodes import Block, walk
-from shadesmith.transpiler.ir.remarks import attach_remarks
-from shadesmith.transpiler.ir.statements import AtomicOp, GlobalStore, If, OmittedStatement
+from shadesmith.transpiler.ir.remarks import OmittedStatement, attach_remarks
+from shadesmith.transpiler.ir.statements import AtomicOp, GlobalStore, If
 from shadesmith.transpiler.ir.types import f32, u1
 from shadesmith.transpiler.passes.atomics.demote_atomics import demote_atomics
 from shadesmith.transpiler.passes.cleanup.common_subexpressions import common_subexpressions

@@ -10,12 +10,21 @@ from __future__ import annotations
 from itertools import chain
 
 from ..errors import NOWHERE, SourceLocation
+from ..lazy_dataclasses import dataclass
 from .nodes import LINE, Block, Effect, Remark, Statement, walk_blocks
-from .statements import LocalStore, OmittedStatement, RangeFor, StructFor
+from .statements import LocalStore, RangeFor, StructFor
 from .tasks import Kernel
 
 MAX_HEAD = 60
 """Maximum length of a Python line within a comment."""
+
+
+@dataclass(eq=False, slots=True)
+class OmittedStatement(Statement):
+    """Marks where `step` left a Python statement out, until `attach_remarks` turns it into a remark."""
+
+    message: str
+    step: str
 
 
 def constant_condition(location: SourceLocation, value: object, step: str) -> OmittedStatement:

@@ -375,14 +375,6 @@ class AtomicOp(Statement):
 
 
 @dataclass(eq=False, slots=True)
-class OmittedStatement(Statement):
-    """Marks where `step` left a Python statement out, until `ir/remarks.py` turns it into a remark."""
-
-    message: str
-    step: str
-
-
-@dataclass(eq=False, slots=True)
 class If(Statement):
     """Statements under a condition. is_python: it is an `if` of the user, not a check or guard that a pass added."""
 

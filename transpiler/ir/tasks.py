@@ -167,45 +167,55 @@ class Choice:
 class Task:
     """One launch: statements that run once, or a parallel loop.
 
-    Attributes:
+    What it runs:
         name: of the task.
         kind: serial or range_for.
         body: the statements, or those of one iteration.
         prologue: statements that compute the loop's starts, ends and steps; it runs before the loop and has no effects.
         loop: the parallel loop, None for a serial task; `body` uses its `LoopIndex` values.
-        block_dim: threads per block.
         location: in the user's source.
-        synchronizes: its threads share memory, synchronize or use their index in the block.
-        is_split: its body is split at barriers into `ThreadFor`s.
+        over: what the user's loop runs over, if passes have given `loop` other indices: for its title.
+        stream: the number by which it draws random numbers, the same for copies of a task, on all targets.
+
+    Which launches start it:
+        when, unless: a launch starts the task when each of the first choices holds and none of the others does.
+        launches: which ones these are, for a reader: "for 65,536 iterations and more".
+
+    What its iterations combine:
         reductions: values that the iterations combine.
         join: stores `accumulator op other` to the accumulator of each reduction.
         epilogue: statements after the loop, which use the joined values; they depend on no value of `prologue`.
-        tables: fills arrays that the threads of a block share, before any iteration; a barrier follows (GPUs).
-        private: arrays of which each thread adds to a copy.
-        block_sums: arrays of which each block adds to a copy in shared memory.
-        overlaps: a thread may run several iterations at a time, whose loads overlap.
-        as_lanes: iterations of the innermost axis become lanes of vectors, though the body contains loops.
-        lane_loops: the number of neighbouring iterations of the innermost axis whose loops are run together, 0 if each
-            is run by itself. The parts of the body between loops are `ThreadFor`s over these iterations.
-        wide_counter: the index of the loop has 64 bits, as that of places in memory has (C).
-        ranged_axes: those whose bounds the source repeats, since addresses are computed from the index (C).
-        short_vectors: a compiler shall not take many iterations of the serial loops at a time.
-        is_straight: a compiler shall make no jumps of minima and maxima, which are no part of loops.
-        is_scalar: a compiler shall make no vectors of the iterations.
-        threads_of_sm: of an SM, for which the compiler shall leave registers; 0: as many as it likes (CUDA).
-        bounded_by: the pass that has chosen `threads_of_sm`.
-        few_block: threads of a block where a launch has few iterations, `FEW_ITERATIONS`; 0: `block_dim` always (CUDA).
-        block_note: why a pass has chosen `block_dim`, for a reader.
-        tile: extents of the iterations of a block, whose tiles of arrays are in shared memory; () for a plain loop.
-        when, unless: a launch starts the task when each of the first choices holds and none of the others does.
-        stream: the number by which it draws random numbers, the same for copies of a task, on all targets.
-        over: what the user's loop runs over, if passes have given `loop` other indices: for its title.
-        launches: which ones these are, for a reader: "for 65,536 iterations and more".
-        lanes: iterations of the innermost axis that are one, which is the step of the loop there.
-        single: where such iterations run one by one, if they do, until `single_iterations`.
         blocks_done: counts the blocks of threads that have stored their partial results. The last one joins them in an
             order that does not change from run to run, and `epilogue` runs once. None: it runs in each block.
         ends_alone: `epilogue` has a serial task that followed, so that it runs also if the loop has no iteration.
+        private: arrays of which each thread adds to a copy.
+        block_sums: arrays of which each block adds to a copy in shared memory.
+
+    Its threads:
+        block_dim: threads per block.
+        block_note: why a pass has chosen `block_dim`, for a reader.
+        synchronizes: its threads share memory, synchronize or use their index in the block.
+        is_split: its body is split at barriers into `ThreadFor`s.
+        tables: fills arrays that the threads of a block share, before any iteration; a barrier follows (GPUs).
+        tile: extents of the iterations of a block, whose tiles of arrays are in shared memory; () for a plain loop.
+        overlaps: a thread may run several iterations at a time, whose loads overlap.
+        lanes: iterations of the innermost axis that are one, which is the step of the loop there.
+        single: where such iterations run one by one, if they do, until `single_iterations`.
+
+    In CUDA C:
+        threads_of_sm: of an SM, for which the compiler shall leave registers; 0: as many as it likes.
+        bounded_by: the pass that has chosen `threads_of_sm`.
+        few_block: threads of a block where a launch has few iterations, `FEW_ITERATIONS`; 0: `block_dim` always.
+
+    In C:
+        as_lanes: iterations of the innermost axis become lanes of vectors, though the body contains loops.
+        lane_loops: the number of neighbouring iterations of the innermost axis whose loops are run together, 0 if each
+            is run by itself. The parts of the body between loops are `ThreadFor`s over these iterations.
+        wide_counter: the index of the loop has 64 bits, as that of places in memory has.
+        ranged_axes: those whose bounds the source repeats, since addresses are computed from the index.
+        short_vectors: a compiler shall not take many iterations of the serial loops at a time.
+        is_straight: a compiler shall make no jumps of minima and maxima, which are no part of loops.
+        is_scalar: a compiler shall make no vectors of the iterations.
     """
 
     name: str
@@ -213,21 +223,31 @@ class Task:
     body: Block
     prologue: Block = field(default_factory=Block)
     loop: RangeFor | None = None
-    block_dim: int = 128
     location: SourceLocation = NOWHERE
-    synchronizes: bool = False
-    is_split: bool = False
+    over: str = ""
+    stream: int = 0
+    when: list[Choice] = field(default_factory=list)
+    unless: list[Choice] = field(default_factory=list)
+    launches: str = ""
     reductions: list[Reduction] = field(default_factory=list)
     join: Block = field(default_factory=Block)
     epilogue: Block = field(default_factory=Block)
     blocks_done: Temporary | None = None
     ends_alone: bool = False
-    tables: Block = field(default_factory=Block)
     private: list[PrivateSums] = field(default_factory=list)
     block_sums: list[Array] = field(default_factory=list)
+    block_dim: int = 128
+    block_note: str = ""
+    synchronizes: bool = False
+    is_split: bool = False
+    tables: Block = field(default_factory=Block)
+    tile: tuple[int, ...] = ()
     overlaps: bool = False
     lanes: int = 1
     single: SingleIteration | None = None
+    threads_of_sm: int = 0
+    bounded_by: str = ""
+    few_block: int = 0
     as_lanes: bool = False
     lane_loops: int = 0
     wide_counter: bool = False
@@ -235,16 +255,6 @@ class Task:
     short_vectors: bool = False
     is_straight: bool = False
     is_scalar: bool = False
-    threads_of_sm: int = 0
-    bounded_by: str = ""
-    few_block: int = 0
-    block_note: str = ""
-    tile: tuple[int, ...] = ()
-    when: list[Choice] = field(default_factory=list)
-    unless: list[Choice] = field(default_factory=list)
-    launches: str = ""
-    stream: int = 0
-    over: str = ""
 
     @property
     def head(self) -> str:

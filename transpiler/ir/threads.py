@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..ir.constants import constant_ranges
 from ..lazy_dataclasses import dataclass
+from .constants import constant_ranges
 from .nodes import Block, Effect, Statement
 from .ops import ATOMIC_OPS, OPS
 from .statements import Alloca, Array, Const

@@ -9,7 +9,6 @@ An edit that cannot be merged, compiled or launched is refused or left out, by `
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -22,7 +21,6 @@ from ....transpiler.errors import TaichiCompilationError, warn_user
 from ....transpiler.frontend.source.specialization import Specialization
 from ...launch.tuning import tunable_of
 from ...session.module_source import RESERVED, Choice
-from ...store.atomic_files import write_text
 from ..check.block_sizes import check_block_sizes
 from ..check.check_edit import check_edit
 from ..check.edit_error import EditError
@@ -34,9 +32,9 @@ from .edited_module import edited_module
 from .header import base_digest, header_of, with_header, without_header
 from .identity import without_checks
 from .ir_edits import ir_name, is_ir, load_edit
-from .merge import Merged, has_markers, merge, same_source
+from .merge import merge
 from .other_sizes import carried_over
-from .proposals import CONFLICT, NEW, WROTE, Proposal, accepted_by, auxiliary_path, refused
+from .proposals import Proposal, accepted_by, merged_edit, refused
 from .rules import Rule, refuse_rule, rule_of
 from .slots import OTHER_NAME, Slot, is_writable, python_file, read_text, slot_of
 from .stored_tunings import shape_class, tuned_module
@@ -455,7 +453,7 @@ def _current(
         return _for_this_device(path, text, wanted, generated, bases)
     if base is None or base_digest(base) != digest:
         raise _stale(path, kernel)
-    return _merged(slot, name, variant, text, base, generated if wanted is None else wanted, kernel, proposals)
+    return merged_edit(slot, name, variant, text, base, generated if wanted is None else wanted, kernel, proposals)
 
 
 def _of_unknown_base(path: Path, generated: str, kernel: str) -> EditError:
@@ -497,86 +495,6 @@ def _for_this_device(path: Path, text: str, base: str, generated: str, bases: Ba
             "start an edit on this device, `kernel.edit(..., variant=...)`, or run with ti.init(edits='fallback')",
         )
     return text
-
-
-def _merged(
-    slot: Slot,
-    name: str,
-    variant: str,
-    text: str,
-    base: str,
-    generated: str,
-    kernel: str,
-    proposals: list[Proposal] | None,
-) -> str:
-    """Merge an edit with the source generated now.
-
-    proposals: takes the merge, which is to be accepted; None: it is refused.
-    Raises: EditError for a conflict, if the file is read-only, and for a merge that is refused.
-    """
-    path = slot.path(name, variant)
-    resolved = _resolved(slot, name, variant, generated)
-    header = replace(header_of(text), base=base_digest(generated))
-    merged = merge(base, without_header(text), generated, (path.name, "generated before", "generated now"))
-    merged = replace(merged, text=with_header(merged.text, header))
-    if resolved is not None:
-        merged = Merged(with_header(resolved, header), 0, merged.user_lines)
-    if not is_writable(path):
-        raise EditError(
-            f"{path}:1: this edit was made for another generated source of kernel `{kernel}` than the present one, and "
-            "it cannot be merged here, since the file is read-only",
-            "merge it where it is developed, or run with ti.init(edits='fallback')",
-        )
-    if merged.conflicts:
-        raise _conflict(slot, name, variant, merged, generated, kernel)
-    proposal = Proposal(slot, name, variant, kernel, text, merged.text, generated, merged.user_lines)
-    if resolved is not None:
-        proposal.accept("a person, who resolved the conflict")
-    elif proposals is None:
-        raise refused([proposal])
-    else:
-        proposals.append(proposal)
-    return merged.text
-
-
-def _resolved(slot: Slot, name: str, variant: str, generated: str) -> str | None:
-    """Return the source of a conflict that somebody has resolved, None if that has not happened."""
-    path = slot.path(name, variant)
-    text = read_text(path.with_name(path.name + CONFLICT))
-    if text is None or has_markers(text) or text == read_text(auxiliary_path(slot, name, variant, WROTE)):
-        return None
-    new = read_text(auxiliary_path(slot, name, variant, NEW))
-    if new is None or same_source(new, generated):
-        return text
-    again = merge(new, without_header(text), generated)  # the generated source has changed again
-    return None if again.conflicts else again.text
-
-
-def _conflict(slot: Slot, name: str, variant: str, merged: Merged, generated: str, kernel: str) -> EditError:
-    """Write the copy with markers, unless somebody is editing one, and return the error that names it."""
-    path = slot.path(name, variant)
-    copy, wrote, new = (
-        path.with_name(path.name + CONFLICT),
-        *(auxiliary_path(slot, name, variant, e) for e in (WROTE, NEW)),
-    )
-    found = read_text(copy)
-    if found is not None and found != read_text(wrote):  # somebody is editing it
-        if not same_source(read_text(new) or "", generated):
-            numbers = (copy.with_name(f"{copy.name}-{number}") for number in itertools.count(2))
-            os.replace(copy, next(path for path in numbers if not path.exists()))
-            found = None
-    if found is None or found == read_text(wrote):
-        write_text(copy, merged.text)
-        write_text(wrote, merged.text)
-        write_text(new, generated)
-    shown = read_text(copy) or merged.text
-    line = next((k for k, text in enumerate(shown.splitlines(), 1) if has_markers(text)), 1)
-    return EditError(
-        f"{copy}:{line}: the generated source of kernel `{kernel}` has changed where {path.name} was edited: "
-        f"{merged.conflicts} "
-        f"{'conflict' if merged.conflicts == 1 else 'conflicts'}. The edit is unchanged",
-        "resolve the conflicts in this copy; without markers it replaces the edit",
-    )
 
 
 def _warn_of_debug(session: Session, specialization: Specialization, module: BackendModule) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shadesmith.transpiler.ir import functions, sparse, statements, textures, threads
+from shadesmith.transpiler.ir import functions, remarks, sparse, statements, textures, threads
 from shadesmith.transpiler.ir.nodes import Statement
 from shadesmith.transpiler.ir.ops import OPS
 from shadesmith.transpiler.passes.derivatives.parts.adjoints import ADJOINTS, ZERO
@@ -29,7 +29,7 @@ def test_an_operation_of_whole_vectors_has_a_tangent_of_its_own() -> None:
 
 
 def test_each_kind_of_statement_has_a_rule_or_needs_none() -> None:
-    modules = (statements, functions, sparse, textures, threads)
+    modules = (statements, functions, remarks, sparse, textures, threads)
     kinds = {k for m in modules for k in vars(m).values() if isinstance(k, type) and issubclass(k, Statement)}
     names = {kind.__name__ for kind in kinds - {Statement}}
     ruled = {kind.__name__ for kind in RULES}

@@ -40,6 +40,23 @@ def test_start_values_in_elements(target: str, n: int) -> None:
         assert "s() = 0.0" not in source and "m() = -1e9" not in source and "c(1) = 5 + c_sum;" in source
 
 
+@pytest.mark.parametrize("n", [0, 5])
+def test_start_values_in_elements_with_an_offset(n: int) -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x, s = ti.field(ti.i32, 5), ti.field(ti.i32, 3, offset=-1)
+    x.fill(2)
+
+    @ti.kernel
+    def add(n: ti.i32):
+        s[-1] = 4
+        for i in range(n):
+            s[-1] += x[i]
+
+    add(n)
+    assert s.to_numpy().tolist() == [4 + 2 * n, 0, 0]
+    assert "s(-1) = 4 + s_sum;" in add.source(n, arch=ti.cpu)
+
+
 def test_start_values_that_stay(target: str) -> None:
     """Of elements that the loop or the task reads, of others, and those that are computed."""
     x, s = ti.field(ti.f32, 100), ti.field(ti.f32, 3)

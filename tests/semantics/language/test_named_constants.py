@@ -86,7 +86,7 @@ def test_a_constant_has_the_bits_that_python_computes(target: str) -> None:
     assert y.to_numpy()[:5].tolist() == [float(number) for number in numbers]
     assert y[5] == float(f(np.sqrt(f(1 / 3))) - f(2**24 + 1))
     for text in sources(run).values():
-        assert "// third * third * 7" in text and "inv_tenth" in text or "1.0 / tenth" in text.replace("f", "")
+        assert "// third * third * 7" in text and ("inv_tenth" in text or "1.0 / tenth" in text.replace("f", ""))
 
 
 def test_names_that_others_have(target: str) -> None:

@@ -266,7 +266,7 @@ def test_an_edit_that_cannot_be_written_is_refused_when_stale(target: str, tmp_p
     path = written_programs.write(tmp_path / "p.py", SUM.format(number=1)).run.edit(x, y)
     written_programs.replaced(path, "#include" if "#include" in path.read_text() else "void ", "// by hand\nvoid ")
     program = written_programs.write(tmp_path / "p.py", SUM.format(number=2))
-    monkeypatch.setattr("shadesmith.runtime.workbench.edits.selection.is_writable", lambda path: False)
+    monkeypatch.setattr("shadesmith.runtime.workbench.edits.proposals.is_writable", lambda path: False)
     with pytest.raises(ti.TaichiCompilationError, match="made for another generated source .* read-only"):
         program.run(x, y)
     ti.init(arch=sessions.CURRENT.arch, log_level=ti.WARN, edits="fallback")

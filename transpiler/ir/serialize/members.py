@@ -17,11 +17,11 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from ...errors import SourceLocation
 from ...lazy_dataclasses import dataclass
-from .. import functions, nodes, snodes, sparse, statements, tasks, textures, threads
+from .. import functions, nodes, remarks, snodes, sparse, statements, tasks, textures, threads
 from ..types import Scalar, Type
 from .tables import TableReader, TableWriter, fail, list_at
 
-MODULES = (nodes, snodes, statements, functions, tasks, sparse, textures, threads)
+MODULES = (nodes, snodes, statements, functions, tasks, sparse, textures, threads, remarks)
 """Modules with the classes of which a kernel consists."""
 NO_NUMBERS = {"nan": math.nan, "-nan": -math.nan, "inf": math.inf, "-inf": -math.inf}
 """Floats that JSON lacks, as strings."""

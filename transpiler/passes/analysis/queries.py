@@ -32,14 +32,15 @@ from ...ir.statements import (
     StructFor,
     While,
     base_pointer,
-    is_const,
 )
 from ...ir.tasks import AtLeast, AtMost, Condition, Length, Task
 from ...ir.types import Scalar, Tensor, count_scalars, i32
-from ...options import MAX_ITERATIONS
+from ...options import FEW_ITERATIONS, MAX_ITERATIONS
 
 LARGEST_END = MAX_ITERATIONS - 32
 """The largest end of a serial loop whose iterations a task takes up to 32 at a time: the next index does not wrap."""
+FEW_THREADS = range(1 << 8, FEW_ITERATIONS + 1)
+"""Iterations of a parallel loop of which a GPU can make some blocks, but not many."""
 MOST_BYTES = 16
 """The most bytes of a vector that neighbouring threads load together."""
 
@@ -233,61 +234,6 @@ def count_operations(statement: Statement) -> int:
 def is_dense(array: Array) -> bool:
     """Return whether the elements of an array are in memory of their own, at the places that their indices say."""
     return array.place is None and array.node is None and not (array.role or array.clamped or array.is_shared)
-
-
-def is_existing(pointer: Statement) -> bool:
-    """Return whether a pointer is to an element that exists by its indices alone, or to a part of one."""
-    base = base_pointer(pointer)
-    return isinstance(base, GlobalPtr) and surely_exists(base)
-
-
-def surely_exists(pointer: GlobalPtr, known: Sequence[bool] = ()) -> bool:
-    """Return whether an element exists by its indices alone: each is one of a loop over the axis, or over a part of it.
-
-    known: by axis, whether an index is known to be one of the axis in another way.
-    So it may be accessed before it is known whether the program accesses it.
-    """
-    array = pointer.array
-    is_plain = pointer.cell is None and not pointer.is_flat and not array.clamped and array.place is None
-    known = known or [False] * len(pointer.indices)
-    return is_plain and all(known[axis] or _is_inside(index, array, axis) for axis, index in enumerate(pointer.indices))
-
-
-def _is_inside(index: Statement, array: Array, axis: int) -> bool:
-    """Return whether an index is one of a loop over an axis of an array."""
-    if not isinstance(index, LoopIndex) or not isinstance(index.loop, RangeFor):
-        return False
-    start, end, step = (values[index.axis] for values in (index.loop.starts, index.loop.ends, index.loop.steps))
-    first = array.offset[axis] if array.offset else 0
-    is_up = isinstance(step, Const) and step.value > 0
-    return is_up and _is_at_least(start, first) and _is_end_of(end, array, axis)
-
-
-def _is_at_least(start: Statement, least: int) -> bool:
-    """Return whether a loop starts at a number or behind it, perhaps at the index of a loop around it, or the next."""
-    match start:
-        case Const(value=value):
-            return int(value) >= least
-        case LoopIndex(loop=RangeFor() as loop, axis=axis):
-            return is_const(loop.steps[axis], 1) and _is_at_least(loop.starts[axis], least)
-        case Operation(op="add", operands=[LoopIndex() as index, Const(value=1)]):
-            return _is_at_least(index, least)
-    return False
-
-
-def _is_end_of(end: Statement, array: Array, axis: int) -> bool:
-    """Return whether a loop ends with an axis of an array or before, perhaps at the index of a loop, or behind it."""
-    match end:
-        case Const(value=value):
-            first = array.offset[axis] if array.offset else 0
-            return array.shape is not None and int(value) <= first + array.shape[axis]
-        case ArrayShape(array=of, axis=along):
-            return of is array and along == axis
-        case LoopIndex(loop=RangeFor() as loop, axis=along):
-            return is_const(loop.steps[along], 1) and _is_end_of(loop.ends[along], array, axis)
-        case Operation(op="add", operands=[LoopIndex() as index, Const(value=1)]):
-            return _is_end_of(index, array, axis)
-    return False
 
 
 def element_name(pointer: GlobalPtr) -> str:

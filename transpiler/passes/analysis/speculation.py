@@ -26,7 +26,7 @@ from ...ir.statements import (
     is_const,
 )
 from ...ir.types import Scalar
-from .queries import is_existing
+from .existence import is_existing
 
 CHEAP = frozenset({"abs", "neg", "add", "sub", "mul", "min", "max", "lt", "le", "gt", "ge", "eq", "ne", "select"})
 """Operations on floats that are one instruction of x86."""

@@ -56,9 +56,10 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, Type, element_of, i32
 from ..analysis.aliasing import written_objects
+from ..analysis.existence import axes_by_numbers, surely_exists
 from ..analysis.linear import Index
 from ..analysis.loops.reducible import is_invariant
-from ..analysis.queries import base_array, index_key, leaves_block, surely_exists, trip_count
+from ..analysis.queries import base_array, index_key, leaves_block, trip_count
 from ..context import PassContext
 from .parts.short_loops import MOST_BYTES, array_of, axes_in, components, element_at, loops_over, short_loops
 
@@ -353,11 +354,4 @@ def _outside(
 def _exists(pointer: Statement) -> bool:
     """Return whether an element exists by its indices alone: numbers, or those that `surely_exists` knows."""
     base = base_pointer(pointer)
-    if not isinstance(base, GlobalPtr):
-        return False
-    shape, offset = base.array.shape, base.array.offset or (0,) * len(base.indices)
-    is_number = [
-        shape is not None and isinstance(index, Const) and 0 <= int(index.value) - first < shape[axis]
-        for axis, (index, first) in enumerate(zip(base.indices, offset, strict=True))
-    ]
-    return surely_exists(base, is_number)
+    return isinstance(base, GlobalPtr) and surely_exists(base, axes_by_numbers(base))

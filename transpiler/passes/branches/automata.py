@@ -17,7 +17,7 @@ from ...ir.nodes import Block, Remark, walk
 from ...ir.ops import COMPARISONS
 from ...ir.statements import Alloca, Const, GlobalLoad, If, LocalLoad, LocalStore, Operation, RangeFor, While, repeats
 from ...ir.tasks import Kernel
-from ..analysis.queries import computed_from
+from ..analysis.queries import computed_from, has_else
 from ..context import PassContext
 from .parts.known_stores import store_if, stores_integer
 
@@ -55,7 +55,7 @@ def _goes_on_from(loop: RangeFor | While) -> bool:
 def _select(block: Block, branch: If) -> bool:
     """Replace a branch that stores integers that are known anyway; return whether it is one."""
     condition, stores = branch.condition, [s for s in branch.then if isinstance(s, LocalStore)]
-    if branch.otherwise is not None or not isinstance(condition, Operation) or condition.op not in COMPARISONS:
+    if has_else(branch) or not isinstance(condition, Operation) or condition.op not in COMPARISONS:
         return False
     if not all(isinstance(s, (LocalStore, Const)) for s in branch.then) or not all(map(stores_integer, stores)):
         return False

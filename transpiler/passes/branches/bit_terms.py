@@ -38,9 +38,9 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, i32
-from ..analysis.queries import index_key
-from ..branches.parts.comparisons import straight_blocks
+from ..analysis.queries import has_else, index_key
 from ..context import PassContext
+from .parts.comparisons import straight_blocks
 
 NEUTRAL = {"add": -0.0, "sub": 0.0, "mul": 1.0}
 NAMES = {"add": "terms", "sub": "terms", "mul": "factors"}
@@ -68,7 +68,7 @@ def bit_terms(kernel: Kernel, context: PassContext) -> bool:
 def _replace(block: Block, branch: If) -> bool:
     """Replace a branch on a bit that does no more than add to floats, or multiply them; return whether it is one."""
     condition, inside = branch.condition, branch.then.statements
-    if branch.otherwise is not None or len(inside) > MOST or not isinstance(condition, Operation):
+    if has_else(branch) or len(inside) > MOST or not isinstance(condition, Operation):
         return False
     stores = [s for s in inside if isinstance(s, LocalStore)]
     if not stores or not _is_of_bits(condition) or not all(s in stores or _is_harmless(s) for s in inside):

@@ -18,6 +18,7 @@ from ...ir.statements import Alloca, Cast, Const, If, LocalLoad, LocalStore, Loo
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32
 from ..analysis.loops.carried import carries_values
+from ..analysis.queries import has_else
 from ..context import PassContext
 
 CHEAP = frozenset({
@@ -52,7 +53,7 @@ def _replace(block: Block, branch: If) -> bool:
     if branch.otherwise is None or not branch.otherwise.statements:
         return False
     *values, second = branch.otherwise.statements
-    if not isinstance(second, If) or second.otherwise is not None or len(values) > MOST:
+    if not isinstance(second, If) or has_else(second) or len(values) > MOST:
         return False
     counts = [_counted(branch.then), _counted(second.then)]
     if counts[0] is None or counts[1] is None or counts[0][0] is not counts[1][0]:

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from ...ir.nodes import Block, Remark, Statement, replace_uses, users_of, walk, walk_blocks
 from ...ir.statements import Const, If, IfExp, LocalLoad, LocalStore, Operation
 from ...ir.tasks import Kernel
+from ..analysis.queries import has_else
 from ..analysis.speculation import is_float_or_condition, takes_one_instruction
 from ..context import PassContext
 
@@ -45,7 +46,7 @@ def early_selections(kernel: Kernel, context: PassContext) -> bool:
 
 def _selects(branch: If) -> bool:
     """Return whether a branch computes a float by a selection and assigns it, and does nothing else."""
-    if branch.otherwise is not None or not branch.then.statements:
+    if has_else(branch) or not branch.then.statements:
         return False
     *values, last = branch.then.statements
     if not isinstance(last, LocalStore) or not isinstance(last.value, IfExp) or last.value not in values:

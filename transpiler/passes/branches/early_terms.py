@@ -22,7 +22,7 @@ from ...ir.nodes import Block, Effect, Remark, Statement, operands, walk_blocks
 from ...ir.statements import Alloca, GlobalLoad, If, LocalLoad, LocalStore, LoopIndex, Operation, RangeFor
 from ...ir.tasks import Kernel
 from ...ir.types import i32
-from ..analysis.queries import computed_from
+from ..analysis.queries import computed_from, has_else
 from ..analysis.speculation import continues, divided, guarded
 from ..context import PassContext
 from ..vectors.parts.loop_ends import name_end
@@ -63,7 +63,7 @@ def _in_loop(loop: RangeFor, remark: Remark) -> bool:
 def _leaves_one_out(branch: If, loop: RangeFor) -> bool:
     """Return whether a branch is taken unless an index of a loop is a number."""
     condition = branch.condition
-    if not isinstance(condition, Operation) or branch.otherwise is not None:
+    if not isinstance(condition, Operation) or has_else(branch):
         return False
     if condition.op != ("eq" if continues(branch) else "ne"):
         return False

@@ -45,6 +45,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Tensor, i32, u1
 from ..analysis.loops.vector_loops import NOT_TAKEN, is_plain_loop
+from ..analysis.queries import has_else
 from ..context import PassContext
 
 MOST = 16
@@ -168,7 +169,7 @@ def _moves(found: Insertion, loop: While) -> bool:
 
 def _only_breaks(branch: If) -> bool:
     """Return whether a branch ends its loop, and does nothing else."""
-    return branch.otherwise is None and [s.__class__ for s in branch.then] == [Break]
+    return not has_else(branch) and [s.__class__ for s in branch.then] == [Break]
 
 
 def _ends(found: Insertion, statements: list[Statement]) -> bool:

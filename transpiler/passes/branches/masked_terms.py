@@ -16,6 +16,7 @@ from ...ir.statements import Alloca, GlobalLoad, If, LocalLoad, LocalStore, Oper
 from ...ir.tasks import Kernel
 from ...ir.types import f32, f64, i32, i64
 from ..analysis.loops.vector_loops import innermost_loops
+from ..analysis.queries import has_else
 from ..analysis.speculation import takes_one_instruction
 from ..context import PassContext
 
@@ -64,7 +65,7 @@ def _gathered(loop: RangeFor) -> set[Statement]:
 
 def _term_of(branch: If) -> Statement | None:
     """Return what a branch adds to a local float, None if it does anything else or computes much."""
-    if branch.otherwise is not None or not branch.then.statements:
+    if has_else(branch) or not branch.then.statements:
         return None
     *values, last = branch.then.statements
     if not isinstance(last, LocalStore) or not isinstance(last.pointer, Alloca):

@@ -43,9 +43,9 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel
 from ...ir.types import Tensor, f32, f64
 from ..analysis.loops.carried import carries_values
-from ..analysis.queries import computed_from, trip_count
-from ..branches.parts.comparisons import are_current
+from ..analysis.queries import computed_from, has_else, trip_count
 from ..context import PassContext
+from .parts.comparisons import are_current
 from .parts.known_stores import store_if, stores_integer
 
 MOST = 16
@@ -176,7 +176,7 @@ def _replace(block: Block, branch: If) -> bool:
 def _compared(branch: If) -> tuple[Operation, Alloca, Statement] | None:
     """Return the comparison of a branch that stores an extreme, the variable of that, and the other float."""
     condition = branch.condition
-    if branch.otherwise is not None or not isinstance(condition, Operation) or condition.op not in ("gt", "lt"):
+    if has_else(branch) or not isinstance(condition, Operation) or condition.op not in ("gt", "lt"):
         return None
     if not all(isinstance(s, (LocalStore, Const)) for s in branch.then):
         return None

@@ -46,7 +46,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...ir.types import Tensor, i32, u1
-from ..analysis.queries import is_index_of
+from ..analysis.queries import has_else, is_index_of
 from ..analysis.speculation import may_be_early
 from ..context import PassContext
 
@@ -237,7 +237,7 @@ def _of_range(block: Block, loop: RangeFor, users: Users) -> Insertion | None:
     """Return what a loop over the places inserts, None if it does something else."""
     indices = constant_range(loop, 0) if len(loop.starts) == 1 else None
     branches = [s for s in loop.body if isinstance(s, If)]
-    if not indices or abs(indices.step) != 1 or len(branches) != 1 or branches[0].otherwise is not None:
+    if not indices or abs(indices.step) != 1 or len(branches) != 1 or has_else(branches[0]):
         return None
     branch, position = branches[0], loop.body.statements.index(branches[0])
     *inside, last = branch.then.statements or [loop]

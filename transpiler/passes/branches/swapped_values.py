@@ -26,9 +26,9 @@ from ...ir.ops import ORDERINGS
 from ...ir.statements import Alloca, Const, If, LocalLoad, LocalStore, LoopIndex, MatrixPtr, Operation, RangeFor
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32, u1
-from ..analysis.queries import index_key
-from ..branches.parts.comparisons import are_current
+from ..analysis.queries import has_else, index_key
 from ..context import PassContext
+from .parts.comparisons import are_current
 
 SUMS = frozenset({"add", "sub", "mul"})
 """Operations that may compute the index of an element."""
@@ -55,7 +55,7 @@ def swapped_values(kernel: Kernel, context: PassContext) -> bool:
 def _replace(block: Block, branch: If) -> bool:
     """Replace a branch that swaps two numbers which it compares, and nothing else; return whether it is one."""
     condition = branch.condition
-    if branch.otherwise is not None or not isinstance(condition, Operation) or condition.op not in ORDERINGS:
+    if has_else(branch) or not isinstance(condition, Operation) or condition.op not in ORDERINGS:
         return False
     swapped = _swapped(branch.then)
     if not swapped or condition.type != u1 or not any(_compared(o) in swapped for o in condition.operands):

@@ -69,6 +69,7 @@ from ...ir.threads import neutral
 from ...ir.types import Scalar, Tensor, element_of, i32
 from ...lazy_dataclasses import dataclass
 from ...options import MAX_ITERATIONS
+from ..analysis.existence import is_existing
 from ..analysis.loops.reducible import always_performed
 from ..analysis.loops.scattered_sums import scattered
 from ..analysis.queries import (
@@ -76,7 +77,6 @@ from ..analysis.queries import (
     base_array,
     count_along,
     is_dense,
-    is_existing,
     is_field_in_order,
     is_given,
     is_index_of,

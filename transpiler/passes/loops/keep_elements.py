@@ -41,17 +41,9 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Apart, Condition, Kernel, Reaches, Task
 from ...ir.types import Struct, Tensor, count_scalars
+from ..analysis.existence import surely_exists
 from ..analysis.loops.exclusive import exclusive_pointers
-from ..analysis.queries import (
-    base_array,
-    element_name,
-    index_key,
-    is_dense,
-    is_given,
-    leaves_block,
-    surely_exists,
-    trip_count,
-)
+from ..analysis.queries import base_array, element_name, index_key, is_dense, is_given, leaves_block, trip_count
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from ..tasks.parts.copies import put_in_place, say_when, split

@@ -16,7 +16,8 @@ from ...ir.nodes import Block, Effect, Statement, walk
 from ...ir.statements import AtomicOp, GlobalLoad, GlobalPtr, GlobalStore, LoopIndex, RangeFor, While, base_pointer
 from ...ir.tasks import Kernel, Task
 from ...ir.types import Scalar, Tensor, count_scalars
-from ..analysis.queries import element_name, is_dense, surely_exists
+from ..analysis.existence import surely_exists
+from ..analysis.queries import element_name, is_dense
 from ..context import PassContext
 from ..rewrite import Rewriter
 

@@ -20,13 +20,13 @@ from ...ir.builder import Builder
 from ...ir.nodes import Block, Effect, Statement, has_effect, replace_uses
 from ...ir.ops import MIRRORED, ORDERINGS
 from ...ir.origins import literal, operation
-from ...ir.remarks import attach_remarks
-from ...ir.statements import ArgLoad, ArrayShape, Const, If, OmittedStatement, Operation, RangeFor
+from ...ir.remarks import OmittedStatement, attach_remarks
+from ...ir.statements import ArgLoad, ArrayShape, Const, If, Operation, RangeFor
 from ...ir.tasks import Kernel
 from ...ir.threads import Barrier, Collective, ThreadIndex
 from ...ir.types import i32, u1
 from ...lazy_dataclasses import dataclass
-from ..analysis.queries import becomes_task, conjuncts, is_index_of
+from ..analysis.queries import becomes_task, conjuncts, has_else, is_index_of
 from ..context import PassContext
 
 LARGEST = i32.limits[1]
@@ -73,7 +73,7 @@ def _has_plain_range(loop: RangeFor) -> bool:
 def _narrow(block: Block, loop: RangeFor) -> bool:
     """Move comparisons of the only statement of a loop into its bounds, before the loop in `block`."""
     branches = [statement for statement in loop.body if has_effect(statement, ~Effect.READ)]
-    if len(branches) != 1 or not isinstance(branches[0], If) or branches[0].otherwise is not None:
+    if len(branches) != 1 or not isinstance(branches[0], If) or has_else(branches[0]):
         return False
     branch = branches[0]
     builder = Builder(Block(), loop.location)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from ...ir.nodes import Block, Statement, walk_blocks
 from ...ir.statements import ArgLoad, ArrayShape, Cast, Const, If, LoopIndex, Operation, RangeFor, repeats
 from ...ir.tasks import Kernel
-from ..analysis.queries import computed_from, is_index_of, trip_count
+from ..analysis.queries import computed_from, has_else, is_index_of, trip_count
 from ..analysis.speculation import may_be_early
 from ..context import PassContext
 
@@ -38,7 +38,7 @@ def unswitch_loops(kernel: Kernel, context: PassContext) -> bool:
 def _exchanged(loop: RangeFor) -> list[Statement]:
     """Return a branch with a loop inside, after what its condition is computed from; the loop alone if it stays."""
     *others, branch = loop.body.statements or [loop]
-    if not isinstance(branch, If) or branch.otherwise is not None or not all(isinstance(s, PURE) for s in others):
+    if not isinstance(branch, If) or has_else(branch) or not all(isinstance(s, PURE) for s in others):
         return [loop]
     moved = [s for s in others if s in computed_from(branch.condition)]
     if any(is_index_of(s, loop) for s in moved):

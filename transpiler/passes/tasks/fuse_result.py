@@ -37,6 +37,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Reduction, Task
 from ...ir.types import element_of
 from ..analysis.aliasing import underlying_object
+from ..analysis.existence import exists_by_numbers
 from ..analysis.loops.reducible import is_invariant
 from ..analysis.task_order import draws_numbers, is_movable, may_be_crossed, memory_of, overlap
 from ..atomics.parts.joins import join_in_order
@@ -105,17 +106,9 @@ def _places_exist(loop: Task, context: PassContext) -> bool:
             key = element_of(statement.type).name, statement.op
             if not context.capabilities.joins_in_order and key not in context.capabilities.atomics:
                 return False
-        elif isinstance(statement, GlobalPtr) and not _exists(statement):
+        elif isinstance(statement, GlobalPtr) and not exists_by_numbers(statement):
             return False
     return True
-
-
-def _exists(pointer: GlobalPtr) -> bool:
-    """Return whether an element of a field exists, by the numbers that are its indices."""
-    shape = pointer.array.shape
-    return shape is not None and all(
-        isinstance(k, Const) and 0 <= k.value < n for k, n in zip(pointer.indices, shape, strict=True)
-    )
 
 
 def _update_plainly(epilogue: Block) -> None:
@@ -246,7 +239,7 @@ def _take_starts(kernel: Kernel, tasks: list[Task], number: int, context: PassCo
         assert isinstance(pointer, GlobalPtr)
         others = memory_of(Block([s for s in loop.epilogue if s is not atomic]))
         accessed = inside.reads | inside.writes | others.reads | others.writes
-        if pointer.array in accessed or not _exists(pointer):
+        if pointer.array in accessed or not exists_by_numbers(pointer):
             continue
         found = _start_before(tasks[:number], atomic)
         if found is None:

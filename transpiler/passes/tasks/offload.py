@@ -218,7 +218,7 @@ class _Offload:
         block_dim = min(loop.block_dim or self.context.options.block_dim, self.context.capabilities.max_block_dim)
         if loop.grid_stride is None:
             loop.grid_stride = self.context.options.grid_stride
-        task = Task("", TaskKind.RANGE_FOR, loop.body, Block(imports), loop, block_dim, loop.location)
+        task = Task("", TaskKind.RANGE_FOR, loop.body, Block(imports), loop, loop.location, block_dim=block_dim)
         return _Draft(task, *self.import_values([] if is_alone else self.read_in(loop.body), index))
 
     def outer_operands(self, statement: Statement) -> list[Statement]:

@@ -16,6 +16,7 @@ at one element: local memory has the elements of a warp next to each other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Remark, Statement, blocks, operands, users_of, walk, walk_blocks
@@ -39,7 +40,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, Task
 from ...ir.threads import ThreadIndex, shared_size_bytes
-from ...ir.types import Scalar, Tensor, i32
+from ...ir.types import Scalar, Tensor, element_of, i32
 from ..analysis.queries import trip_count
 from ..analysis.uniformity import Uniformity
 from ..context import PassContext
@@ -60,7 +61,6 @@ FEWEST_ACCESSES = 64
 TRIPS = 32
 """Iterations of a loop of unknown length."""
 REMARK = Remark("in shared memory a thread's elements have a bank of their own (banked_arrays)", "above")
-
 
 Element = Callable[[Builder, Alloca, Sequence[Statement]], GlobalPtr]
 """Points to an element of the column of a thread."""
@@ -201,7 +201,8 @@ def _place(kernel: Kernel, task: Task, arrays: Sequence[Alloca]) -> None:
             return None
         if array not in stored:
             builder = rewriter.builder(array)
-            _fill(builder, array, [builder.const(0, columns[array].element)] * _words(array), element)  # type: ignore
+            zero = builder.const(0, element_of(columns[array].element))
+            _fill(builder, array, [zero] * _words(array), element)
         return DROPPED
 
     Rewriter({MatrixPtr: pointer, LocalLoad: load, LocalStore: store, Alloca: variable}).block(task.body)
@@ -239,22 +240,20 @@ def _fill(builder: Builder, array: Alloca, values: Sequence[Statement], element:
     """Store numbers to all elements of an array."""
     kind = array.type
     assert isinstance(kind, Tensor)
-    number, begin = values[0], len(builder.block.statements)
+    number, first_new = values[0], len(builder.block.statements)
     if isinstance(number, Const) and all(is_const(value, number.value) for value in values):
-        outside = builder.block
         indices: list[Statement] = []
-        for axis, extent in enumerate(kind.shape):
-            bounds = [builder.const(n) for n in (0, extent, 1)]
-            loop = RangeFor([bounds[0]], [bounds[1]], [bounds[2]], ["kl"[axis]], serialize=True)
-            builder.add(loop)
-            builder = Builder(loop.body, builder.location)
-            indices.append(builder.add(LoopIndex(loop, 0, type=i32)))
-        zero = builder.add(Const(number.value, number.origin, type=kind.element))
-        builder.store(element(builder, array, indices), zero)
-        builder.block = outside
+        with ExitStack() as loops:
+            for name, extent in zip("kl", kind.shape, strict=False):
+                start, end, step = (builder.const(n) for n in (0, extent, 1))
+                loop = builder.add(RangeFor([start], [end], [step], [name], serialize=True))
+                loops.enter_context(builder.into(loop.body))
+                indices.append(builder.add(LoopIndex(loop, 0, type=i32)))
+            same = builder.add(Const(number.value, number.origin, type=kind.element))
+            builder.store(element(builder, array, indices), same)
     else:
         for position, value in enumerate(values):
             numbers = [position] if len(kind.shape) == 1 else [*divmod(position, kind.shape[1])]
             builder.store(element(builder, array, [builder.const(n) for n in numbers]), value)
-    first = next(s for s in builder.block.statements[begin:] if isinstance(s, (GlobalStore, RangeFor)))
+    first = next(s for s in builder.block.statements[first_new:] if isinstance(s, (GlobalStore, RangeFor)))
     first.remarks = (REMARK,)

@@ -24,13 +24,10 @@ from ...ir.functions import Call, Function
 from ...ir.nodes import Block, blocks
 from ...ir.statements import RangeFor, repeats
 from ...ir.tasks import Kernel
-from ...options import FEW_ITERATIONS
-from ..analysis.queries import trip_count
+from ..analysis.queries import FEW_THREADS, trip_count
 from ..context import PassContext
 from .parts.free_blocks import has_free_block
 
-FEWEST = 1 << 8
-"""The fewest iterations of which some blocks can be made."""
 WARP = 32
 LONG = 16
 """The fewest iterations of a serial loop that counts as long."""
@@ -50,7 +47,7 @@ def few_threads(kernel: Kernel, context: PassContext) -> bool:
         count, is_free = trip_count(task.loop), has_free_block(task, options)
         if is_free and count is None and capabilities.has_blocks_of_launch and not task.reductions:  # they need `BLOCK`
             task.few_block, changed = block, True
-        if count is None or not FEWEST <= count <= FEW_ITERATIONS:
+        if count is None or count not in FEW_THREADS:
             continue
         if is_free:
             task.block_dim, changed = block, True

@@ -26,13 +26,12 @@ from ...ir.statements import (
     is_const,
 )
 from ...ir.tasks import Kernel, Task
-from ...options import FEW_ITERATIONS
-from ..analysis.queries import computed_from, count_operations, trip_count
+from ..analysis.queries import FEW_THREADS, computed_from, count_operations, trip_count
 from ..context import PassContext
 
 AHEAD = 16
-FEWEST, SHORTEST = 1 << 8, 2 * AHEAD
-"""The fewest iterations of the task, as those of `few_threads`, and of a serial loop."""
+SHORTEST = 2 * AHEAD
+"""The fewest iterations of a serial loop."""
 MOST = 96
 """The most operations of an iteration, on single numbers."""
 REMARK = "few threads: each has the loads of 16 iterations under way (loads_ahead)"
@@ -44,7 +43,7 @@ def loads_ahead(kernel: Kernel, context: PassContext) -> bool:
         return False
     changed = False
     for task in kernel.tasks:
-        if task.loop is None or not FEWEST <= (trip_count(task.loop) or 0) <= FEW_ITERATIONS:
+        if task.loop is None or trip_count(task.loop) not in FEW_THREADS:
             continue
         for loop in [s for s in walk(task.body) if isinstance(s, RangeFor) and _is_long(s)]:
             if _loads_ahead(task, loop):

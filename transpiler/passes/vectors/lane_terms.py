@@ -47,7 +47,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, Type, element_of, u1
 from ..analysis.loops.vector_loops import FOR_VECTORS, innermost_loops
-from ..analysis.queries import computed_from, element_name, is_dense, trip_count
+from ..analysis.queries import computed_from, element_name, has_else, is_dense, trip_count
 from ..analysis.speculation import divided, guarded, may_be_early
 from ..context import PassContext
 from .parts.loop_ends import name_end
@@ -225,7 +225,7 @@ def _load_early(block: Block, choice: IfExp) -> bool:
 def _compute_early(block: Block, branch: If) -> bool:
     """Move what a branch adds before it."""
     moved, rest = divided(guarded(block, branch))
-    if branch.otherwise is not None or not any(isinstance(s, (Operation, GlobalLoad)) for s in moved):
+    if has_else(branch) or not any(isinstance(s, (Operation, GlobalLoad)) for s in moved):
         return False
     _name(moved, rest, "term")
     move_before(block, branch, moved)

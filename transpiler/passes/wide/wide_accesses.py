@@ -291,7 +291,7 @@ def _ends_with_row(end: Statement, given: list[Array]) -> bool:
 def _for_all(builder: Builder, test: Operation, plan: Plan) -> Statement:
     """Return whether a comparison holds for all iterations that are one: of an upper bound the last decides."""
     if test.op == "logical_or":
-        return builder.op("logical_or", *(_for_all(builder, part, plan) for part in test.operands))  # type: ignore
+        return builder.op("logical_or", *(_for_all(builder, part, plan) for part in test.operands))  # type: ignore[arg-type]
     if not any(operand in plan.shifts for operand in test.operands):
         return builder.add(clone(test, {}))
     first, second = test.operands

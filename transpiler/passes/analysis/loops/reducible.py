@@ -47,6 +47,7 @@ from ....ir.threads import depends_on_block
 from ....ir.types import Type, element_of
 from ....lazy_dataclasses import dataclass
 from ..aliasing import MemoryObject, underlying_object
+from ..existence import axes_by_numbers
 
 JOINS = {op: op for op in ("add", "mul", "min", "max", "and", "or", "xor")} | {"sub": "add"}
 """Atomic operation -> the operation that joins two of its partial results."""
@@ -271,11 +272,7 @@ def _certainly_exists(pointer: Statement) -> bool:
         return array.ndim == 0
     if array.clamped:
         return 0 not in array.shape
-    offset = array.offset or (0,) * array.ndim
-    return all(
-        isinstance(index, Const) and 0 <= int(index.value) - first < extent
-        for index, first, extent in zip(base.indices, offset, array.shape, strict=True)
-    )
+    return all(axes_by_numbers(base))
 
 
 def _array_indices(pointer: Statement) -> list[Statement]:

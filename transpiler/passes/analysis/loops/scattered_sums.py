@@ -10,7 +10,7 @@ from ....ir.statements import Array, AtomicOp, Const, GlobalPtr, MatrixPtr, Oper
 from ....ir.tasks import Task
 from ....ir.threads import depends_on_block
 from ....ir.types import Scalar, Tensor, element_of, f32, f64, i32, i64, u32, u64
-from ...analysis.queries import is_dense, is_index_of
+from ..queries import is_dense, is_index_of
 
 
 def scattered(

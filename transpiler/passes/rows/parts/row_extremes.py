@@ -58,7 +58,7 @@ from ....ir.statements import (
 from ....ir.threads import Collective
 from ....ir.types import Scalar, i32
 from ...analysis.accesses import Access, is_safe
-from ...analysis.queries import computed_from, is_index_of, names_of
+from ...analysis.queries import computed_from, has_else, is_index_of, names_of
 from ...analysis.value_ranges import same_value
 from .exchanges import add_steps
 
@@ -99,7 +99,7 @@ class Extreme:
 
 def extremes(row: RangeFor) -> list[Extreme]:
     """Return what a loop finds so, for a loop that contains no other and no calls."""
-    branches = [s for s in walk(row.body) if isinstance(s, If) and s.otherwise is None]
+    branches = [s for s in walk(row.body) if isinstance(s, If) and not has_else(s)]
     finder = _Finder(row) if branches else None
     found = [finder.extreme(branch) for branch in branches] if finder else []
     return [extreme for extreme in found if extreme is not None]

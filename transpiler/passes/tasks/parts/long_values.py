@@ -21,8 +21,8 @@ MOST_WORK = 64
 """The most operations on numbers that each thread repeats for a value."""
 WORK_OF_FUNCTION = 16
 """The work of a sine, or of another function of math.h."""
-FEW_ITERATIONS = 1 << 13
-"""The iterations of loops that end about before another task has started."""
+MOST_ITERATIONS = 1 << 13
+"""The most iterations of loops that end about before another task has started."""
 
 
 class LongValues:
@@ -53,7 +53,7 @@ def _is_short(loop: RangeFor) -> bool:
         if not isinstance(start, Const) or not isinstance(end, Const):
             return False
         extents.append(max(0, int(end.value) - int(start.value)))
-    return prod(extents) <= FEW_ITERATIONS
+    return prod(extents) <= MOST_ITERATIONS
 
 
 def _work(value: Statement) -> int:

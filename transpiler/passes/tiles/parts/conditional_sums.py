@@ -31,7 +31,8 @@ from ....ir.statements import (
 )
 from ....ir.tasks import Task
 from ....ir.types import Scalar, i32
-from ...analysis.queries import computed_from, count_along, is_existing, is_index_of
+from ...analysis.existence import is_existing
+from ...analysis.queries import computed_from, count_along, has_else, is_index_of
 from .arranged_loops import VALUES
 from .sided_factors import factors_of
 
@@ -66,7 +67,7 @@ def _leave_condition(task: Task) -> bool:
     outer = {s.pointer for s in walk(serial.body) if isinstance(s, LocalStore) and s.pointer not in own}
     outer -= {s for s in walk(serial.body) if isinstance(s, Alloca)}
     starts = _starts(before, outer)
-    if not all(map(_exists, walk(serial.body))) or starts is None or (outer and branch.otherwise is not None):
+    if not all(map(_exists, walk(serial.body))) or starts is None or (outer and has_else(branch)):
         return False
     builder = Builder(Block(), branch.location)
     for variable, value in starts.items():
@@ -175,7 +176,7 @@ def _only_branch(serial: RangeFor) -> If | None:
     """Return the condition under which a loop does all that it does, if it has one."""
     found = [s for s in serial.body if not isinstance(s, VALUES)]
     branch = found[0] if len(found) == 1 else None
-    return branch if isinstance(branch, If) and branch.otherwise is None else None
+    return branch if isinstance(branch, If) and not has_else(branch) else None
 
 
 def _mask(builder: Builder, store: LocalStore, condition: Statement, loop: RangeFor, is_fast: bool) -> bool:

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from ....ir.constants import constant_range
 from ....ir.nodes import Block, Effect, Statement, blocks, operands, walk
 from ....ir.statements import Break, Continue, GlobalPtr, If, LoopIndex, RangeFor
+from ...analysis.queries import has_else
 from ...loops.parts.nests import nest_of
 from ...loops.parts.unrolled import iteration_of
 from ...tasks.parts.copies import copy_of_block
@@ -105,7 +106,7 @@ def join_branches(block: Block) -> None:
     for statement in block.statements:
         for inner in blocks(statement):
             join_branches(inner)
-        if isinstance(statement, If) and not statement.otherwise:
+        if isinstance(statement, If) and not has_else(statement):
             if last is not None and last.condition is statement.condition:
                 last.then.statements += statement.then.statements
                 continue

@@ -27,11 +27,10 @@ from ....ir.ops import MIRRORED, NEGATED
 from ....ir.statements import ArgLoad, ArrayShape, Const, Continue, If, LoopIndex, Operation, RangeFor
 from ....ir.types import Scalar, i32, u1
 from ....lazy_dataclasses import dataclass
-from ...analysis.queries import conjuncts
+from ...analysis.queries import conjuncts, has_else
 from ...analysis.value_ranges import same_value
 from ...tasks.parts.copies import copy_of_block
-from ...wide.parts.whole_rows import minuend_of
-from .whole_rows import MARGIN
+from .whole_rows import MARGIN, minuend_of
 
 SHORTEST = 128
 """Elements of a row that a warp takes four at a time: in shorter ones, each warp would also run single iterations."""
@@ -50,7 +49,7 @@ def inside_rows(body: Block, loop: RangeFor) -> Block | None:
     for block in [copied, *(s.body for s in walk(copied) if isinstance(s, RangeFor))]:
         _without_continue(block)
     last = copied.statements[-1]
-    branch = last if isinstance(last, If) and not last.otherwise else None
+    branch = last if isinstance(last, If) and not has_else(last) else None
     inside = copied if branch is None else branch.then
     outermost = set() if branch is None else set(conjuncts(branch.condition))
     tests = _Tests(loop)
@@ -114,7 +113,7 @@ class Point:
 def points(block: Block, loop: RangeFor, tests: _Tests) -> list[Point]:
     """Return the branches of a block for single columns, which others leave out."""
     found = []
-    for branch in [s for s in block if isinstance(s, If) and not s.otherwise]:
+    for branch in [s for s in block if isinstance(s, If) and not has_else(s)]:
         equal = [test for test in conjuncts(branch.condition) if isinstance(test, Operation) and test.op == "eq"]
         columns = [(test, place) for test in equal if (place := _column(test, loop, tests)) is not None]
         if len(columns) == 1:
@@ -152,7 +151,7 @@ def _without_continue(block: Block) -> None:
     s += x[i, jj]
     """
     for position, branch in enumerate(block.statements):
-        if isinstance(branch, If) and not branch.otherwise and isinstance(branch.then.statements[-1], Continue):
+        if isinstance(branch, If) and not has_else(branch) and isinstance(branch.then.statements[-1], Continue):
             inside, rest = Block(branch.then.statements[:-1]), Block(block.statements[position + 1 :])
             del block.statements[position:]
             condition = branch.condition

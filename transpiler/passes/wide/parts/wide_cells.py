@@ -25,7 +25,7 @@ from ....ir.sparse import IsActive, sparse_array
 from ....ir.statements import Array, Const, GlobalPtr, If, LoopIndex, RangeFor, is_const
 from ....ir.tasks import Kernel, Task
 from ....ir.types import Tensor, Type, i32, u32
-from ...analysis.queries import are_indices_of, is_index_of
+from ...analysis.queries import are_indices_of, has_else, is_index_of
 from .widenable import Plan, plan_of
 
 BITS = 32
@@ -83,7 +83,7 @@ def _by_number(task: Task, loop: RangeFor, test: IsActive | None) -> tuple[Range
     statements = list(task.body)
     if test is not None:
         branch = statements[-1]
-        if not isinstance(branch, If) or branch.condition is not test or branch.otherwise or not _is_own(test, loop):
+        if not isinstance(branch, If) or branch.condition is not test or has_else(branch) or not _is_own(test, loop):
             return None
         statements[-1:] = branch.then.statements
     elif not loop.order:

@@ -46,6 +46,7 @@ from ...analysis.loops.vector_loops import ELEMENTWISE, INTEGER
 from ...analysis.queries import (
     are_indices_of,
     base_array,
+    has_else,
     has_few_iterations,
     is_dense,
     is_index_of,
@@ -140,7 +141,7 @@ def plan_of(task: Task, stored: set[Type]) -> Plan | None:
     plan, body = Plan(loop), list(task.body)
     if body and isinstance(branch := body[-1], If):
         plan.branch = branch
-        if branch.otherwise or not _take_condition(branch.condition, plan):
+        if has_else(branch) or not _take_condition(branch.condition, plan):
             return None
         if any(statement.EFFECT & Effect.WRITE for statement in body):
             return None
