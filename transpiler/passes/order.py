@@ -156,6 +156,7 @@ from .tiles.block_local import block_local
 from .tiles.block_tiles import block_tiles
 from .tiles.padded_rows import padded_rows
 from .tiles.product_rows import product_rows
+from .tiles.products_apart import products_apart
 from .tiles.register_tiles import register_tiles
 from .tiles.split_sums import split_sums
 from .tiles.staged_stores import staged_stores
@@ -235,6 +236,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     block_sums: (AtomicOp,),
     warp_sums: (AtomicOp,),
     block_tiles: (RangeFor,),
+    products_apart: (RangeFor,),
     split_sums: (RangeFor,),
     register_tiles: (RangeFor,),
     product_rows: (RangeFor,),
@@ -361,6 +363,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
         fuse_result,  # after `reduce_atomics`: what follows the loop joins its task
         private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array
+        products_apart,  # before `split_sums` and `register_tiles`, which compute the products
         split_sums,  # before `register_tiles`, for which it makes blocks enough
         register_tiles,  # after `reduce_atomics`: an entry with reductions has no barriers in its iterations
         block_sums,  # after `reduce_atomics` and `register_tiles`: tiles save more than copies

@@ -82,6 +82,35 @@ def weights(x: ti.types.ndarray(ti.f32, 2), w: ti.types.ndarray(ti.f32, 1), b: t
 
 
 @pytest.mark.sampled(3)
+@pytest.mark.parametrize("kind", ["i64", "u64"])
+@pytest.mark.parametrize("width", [64, 70])
+def test_keys_of_64_bits(target: str, kind: str, width: int) -> None:
+    """The greatest distance with its index, in rows of whole warps; loops that also store elements of their own."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    number = getattr(ti, kind)
+    x, most, least, total = (ti.field(number, shape) for shape in ((9, width), 9, 9, 9))
+    numbers = np.random.default_rng(width).integers(-(2**62), 2**62, (9, width)).astype(x.to_numpy().dtype)
+    x.from_numpy(numbers)
+
+    @ti.kernel
+    def find():
+        for i, j in x:
+            key = (x[i, j] >> 8 << 8) | ti.cast(j, number)
+            x[i, j] = key
+            ti.atomic_max(most[i], key)
+            ti.atomic_min(least[i], key)
+            total[i] += key
+
+    if target == "cuda":
+        assert (NOTE in find.source(arch=ti.cuda)) == (width == 64)
+    find()
+    keys = numbers >> 8 << 8 | np.arange(width).astype(numbers.dtype)
+    assert np.array_equal(x.to_numpy(), keys)
+    assert np.array_equal(most.to_numpy(), np.maximum(keys.max(1), 0))
+    assert np.array_equal(least.to_numpy(), np.minimum(keys.min(1), 0))
+    assert np.array_equal(total.to_numpy(), keys.sum(1))
+
+
 @pytest.mark.parametrize("shape", [(0, 3), (1, 1), (4, 32), (7, 9)])
 @pytest.mark.parametrize("overlap", [False, True])
 def test_ndarrays(target: str, shape: tuple[int, int], overlap: bool) -> None:

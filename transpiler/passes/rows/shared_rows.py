@@ -86,7 +86,7 @@ from .parts.first_lane import add_parts, must_be_apart, seen_by_all, users_in
 from .parts.flat_nests import flatten, has_nests
 from .parts.own_stores import joined_pairs, own_stores
 from .parts.row_chunks import chunks_of, divided
-from .parts.row_extremes import add_exchange, add_places, extremes, stores_of
+from .parts.row_extremes import add_exchange, add_places, extremes, start_alike, stores_of
 from .parts.row_lengths import (
     FEWEST,
     LANES,
@@ -142,7 +142,7 @@ def _divide_flat(kernel: Kernel, task: Task, most: int, context: PassContext) ->
     loops, lanes = _worth_sharing(trial, most)
     changes = _changes(trial, loops.rows, context) if flat and lanes else None
     apart = None if changes is None else _apart(trial, loops, changes)
-    if flat is None or changes is None or apart is None or not _may_join(loops, changes, context):
+    if flat is None or changes is None or apart is None or not _may_join(trial, loops, changes, context):
         return False
     may_have_block = _may_have_blocks(trial, loops, context)
     if not flat.lengths:
@@ -177,7 +177,7 @@ def _divide(kernel: Kernel, task: Task, most: int, context: PassContext, is_firs
     rows = loops.rows
     changes = _changes(task, rows, context) if lanes else None
     apart = None if changes is None else _apart(task, loops, changes)
-    if apart is None or changes is None or not _may_join(loops, changes, context):
+    if apart is None or changes is None or not _may_join(task, loops, changes, context):
         return False
     if any(is_of_nest(row.ends[0]) for row in rows):
         return False  # nobody has compared the product with the greatest number
@@ -278,11 +278,13 @@ def _apart(task: Task, loops: RowLoops, changes: dict[Statement, Scatter]) -> li
     return None if own is None or others is None else joined_pairs(own, others)
 
 
-def _may_join(loops: RowLoops, changes: Collection[Statement], context: PassContext) -> bool:
+def _may_join(task: Task, loops: RowLoops, changes: Collection[Statement], context: PassContext) -> bool:
     """Return whether threads can join all that rows compute."""
     joined = {row: found for row in loops.rows if (found := _joined(row, changes, context)) is not None}
     has_vectors = any(isinstance(variable.type, Tensor) for found in joined.values() for variable in found)
     if len(joined) < len(loops.rows) or (has_vectors and loops.around):
+        return False
+    if not all(start_alike(task.body, row, extremes(row), context.options.fast_math) for row in joined):
         return False
     return exchange_together(loops, joined, [row for row in joined if extremes(row)])
 

@@ -255,7 +255,8 @@ class _Finder:
 def _extremes(loop: RangeFor) -> list[Extreme]:
     """Return what a loop finds; of equal elements a loop that counts down finds that with the greatest index first."""
     step = loop.steps[0]
-    return extremes(loop) if isinstance(step, Const) and step.value > 0 else []
+    found = extremes(loop) if isinstance(step, Const) and step.value > 0 else []
+    return [extreme for extreme in found if extreme.second is None]
 
 
 def _unordered(task: Task, fast_math: bool) -> set[Statement]:

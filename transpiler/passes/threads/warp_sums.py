@@ -21,6 +21,7 @@ need `fast_math`, since their order changes.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import product
 
 from ...ir.builder import AXES, Builder
@@ -29,7 +30,7 @@ from ...ir.nodes import Block, Effect, Remark, blocks, walk
 from ...ir.statements import RECORDS, Array, AtomicOp, GlobalPtr, If, IfExp, Return
 from ...ir.tasks import Apart, Condition, Kernel, Task, TaskKind
 from ...ir.threads import Collective, depends_on_block
-from ...ir.types import Scalar, Tensor, element_of, f32, f64, i32, u1, u32
+from ...ir.types import Scalar, Tensor, element_of, f32, f64, i32, i64, u1, u32, u64
 from ..analysis.loops.reducible import JOINS
 from ..analysis.loops.scattered_sums import is_summed_field, scattered
 from ..analysis.queries import base_array, count_along, ends_iteration, is_given, leaves_block
@@ -79,9 +80,10 @@ def _found(task: Task, context: PassContext) -> list[Group]:
     is_ordered = context.options.deterministic or not context.options.fast_math
     assert task.loop is not None
     may_split = all(map(is_given, (*task.loop.starts, *task.loop.ends)))  # a launch chooses if ndarrays overlap
+    elements = (f32, f64, i32, u32) + ((i64, u64) if "extended_types" in context.capabilities.subgroup_features else ())
     suitable = {
         atomic
-        for array, atomics in scattered(task, _is_suitable, JOINS, reduces=True).items()
+        for array, atomics in scattered(task, partial(_is_suitable, elements=elements), JOINS, reduces=True).items()
         for atomic in atomics
         if not _is_float(atomic) or (JOINS[atomic.op] == "add" and not is_ordered)
         if not (others := _others(task, array)) or (may_split and not any(other.strided for other in others))
@@ -93,10 +95,10 @@ def _found(task: Task, context: PassContext) -> list[Group]:
     return [group for block in _converged(task.body, uniformity) for group in _groups(block, suitable)]
 
 
-def _is_suitable(array: Array) -> bool:
+def _is_suitable(array: Array, elements: tuple[Scalar, ...]) -> bool:
     is_ndarray = array.shape is None and not (array.is_shared or array.clamped or array.strided)
     is_plain = isinstance(array.element, (Scalar, Tensor)) and (is_ndarray or is_summed_field(array))
-    return is_plain and element_of(array.element) in (f32, f64, i32, u32)
+    return is_plain and element_of(array.element) in elements
 
 
 def _others(task: Task, array: Array) -> list[Array]:

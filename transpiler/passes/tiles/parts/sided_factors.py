@@ -28,7 +28,7 @@ def prepare_serial(task: Task, is_fast: bool) -> None:
     join_serial_loops(task)
     if is_fast:
         gather_factors(task)
-    _drop_unused(task)
+    drop_unused(task)
 
 
 def arranged_copy(task: Task, arrangement: Arrangement, is_fast: bool) -> Task:
@@ -39,7 +39,7 @@ def arranged_copy(task: Task, arrangement: Arrangement, is_fast: bool) -> Task:
     return made
 
 
-def _drop_unused(task: Task) -> None:
+def drop_unused(task: Task) -> None:
     """Drop the values of serial loops that nothing uses: those of earlier forms of a sum."""
     for serial in [s for s in task.body.statements if repeats(s) and isinstance(s, RangeFor)]:
         inside = set(serial.body.statements)

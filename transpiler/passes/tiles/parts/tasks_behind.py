@@ -43,7 +43,7 @@ def with_task_behind(task: Task, last: RangeFor | None = None) -> tuple[Task, Ta
     last: the serial loop; else the first one, if it has sums inside.
     """
     columns = last or next((s for s in task.body.statements if repeats(s)), None)
-    counts = _counts(task)
+    counts = counts_of(task)
     if columns is None or counts is None or not isinstance(columns, RangeFor):
         return None
     if last is None and not any(map(repeats, walk(columns.body))):  # no sums inside, and copies take time
@@ -75,7 +75,7 @@ def with_task_behind(task: Task, last: RangeFor | None = None) -> tuple[Task, Ta
     return first, second, memory
 
 
-def _counts(task: Task) -> list[int] | None:
+def counts_of(task: Task) -> list[int] | None:
     """Return the lengths of the axes of a loop from 0 on, None if they are not known, or there are too many rows."""
     loop = task.loop
     if loop is None or loop.cells is not None or task.private or task.block_sums:
