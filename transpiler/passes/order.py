@@ -144,6 +144,7 @@ from .tasks.ordered_loops import ordered_loops
 from .threads.banked_arrays import banked_arrays
 from .threads.blocks_in_order import blocks_in_order
 from .threads.check_threads import check_threads
+from .threads.common_values import common_values
 from .threads.few_threads import few_threads
 from .threads.loads_ahead import loads_ahead
 from .threads.loads_in_flight import loads_in_flight
@@ -226,6 +227,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     unroll_reductions: (AtomicOp,),
     **dict.fromkeys((fold_recurrences, hoist_loads, unroll_components), (RangeFor,)),
     axis_sums: (AtomicOp,),
+    common_values: (RangeFor,),
     flush_subnormals: DECAYS,
     **dict.fromkeys((keep_elements, loads_before_loops), (RangeFor, While)),
     carried_elements: (RangeFor,),
@@ -363,6 +365,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         reduce_atomics,  # after cleanup, which merges pointers and drops atomic operations in branches never taken
         fuse_result,  # after `reduce_atomics`: what follows the loop joins its task
         private_sums,  # after `reduce_atomics`: a private number is cheaper than a private array
+        common_values,  # before `split_sums` and `register_tiles`, for which it leaves products
+        until_stable(dead_code, after=(common_values,)),  # what only these values needed
         products_apart,  # before `split_sums` and `register_tiles`, which compute the products
         split_sums,  # before `register_tiles`, for which it makes blocks enough
         register_tiles,  # after `reduce_atomics`: an entry with reductions has no barriers in its iterations

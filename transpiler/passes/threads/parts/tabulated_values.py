@@ -142,8 +142,7 @@ def cost_of(statement: Statement, callers: frozenset[Function] = frozenset()) ->
     """Return how many instructions a statement takes about, those of a function that calls itself once."""
     if isinstance(statement, Call):
         function = statement.function
-        inner = () if function in callers else walk(function.body)
-        return sum(cost_of(each, callers | {function}) for each in inner)
+        return 0 if function in callers else _cost_of_block(function.body, callers | {function})
     if not isinstance(statement, Operation) or statement.type is None:
         return 0
     kind = statement.type
@@ -155,6 +154,24 @@ def cost_of(statement: Statement, callers: frozenset[Function] = frozenset()) ->
         return 1 if isinstance(statement.operands[1], Const) else OF_INTEGER_DIVISION
     cost = COSTS.get(statement.op, OF_OTHERS)
     return count * cost * (OF_F64 if element == f64 else 1)
+
+
+def _cost_of_block(block: Block, callers: frozenset[Function]) -> float:
+    """Return how many instructions a block of a function takes about, with those inside of it."""
+    cost = 0.0
+    for statement in block:
+        inner = sum(_cost_of_block(each, callers) for each in blocks(statement))
+        cost += cost_of(statement, callers) + inner * _runs_of(statement)
+    return cost
+
+
+def _runs_of(statement: Statement) -> float:
+    """Return how often the blocks of a statement run about."""
+    if isinstance(statement, (RangeFor, While)):
+        count = trip_count(statement) if isinstance(statement, RangeFor) else None
+        runs = UNKNOWN_TRIPS if count is None else count
+        return runs * (0.5 if any(map(ends_loop, blocks(statement)[-1])) else 1)
+    return 0.5 if isinstance(statement, (If, IfExp)) else 1
 
 
 @dataclass(slots=True)
@@ -382,12 +399,8 @@ class _Finder:
         inner = [k for k, s in enumerate(around) if any(self._needs(axis, s) for axis in axes)]
         runs = 1.0
         for number, statement in enumerate(around):
-            if isinstance(statement, (RangeFor, While)) and number <= max(inner, default=-1):
-                count = trip_count(statement) if isinstance(statement, RangeFor) else None
-                runs *= UNKNOWN_TRIPS if count is None else count
-                runs *= 0.5 if any(map(ends_loop, blocks(statement)[-1])) else 1
-            elif isinstance(statement, (If, IfExp)):
-                runs *= 0.5
+            if isinstance(statement, (If, IfExp)) or number <= max(inner, default=-1):
+                runs *= _runs_of(statement)
         return runs
 
     def _needs(self, axis: Axis, loop: Statement) -> bool:

@@ -28,7 +28,9 @@ from ....ir.statements import (
     Const,
     GlobalLoad,
     GlobalPtr,
+    GlobalTemporary,
     LoopIndex,
+    MatrixPtr,
     Operation,
     RangeFor,
     is_const,
@@ -42,6 +44,8 @@ from .tiled_loops import add_bound, take_names
 
 VALUES = (Const, Operation, Cast, LoopIndex, ArgLoad, ArrayShape)
 """Statements that may be computed again anywhere."""
+PLACES = (GlobalPtr, GlobalTemporary, MatrixPtr)
+"""Pointers to elements of arrays, and of what tasks before have computed."""
 TILE, WORTH = 64, 0.8
 """The iterations of a tile, and which part of those of all tiles a loop has to have."""
 MOST = 2**31 - 64
@@ -92,7 +96,7 @@ def _groups(loop: RangeFor, serial: RangeFor) -> tuple[list[int], list[int]] | N
 def _axes_of_loads(loop: RangeFor, serial: RangeFor) -> Iterator[set[int]]:
     """Yield the axes of the parallel loop on which each load of a serial loop depends."""
     for statement in walk(serial.body):
-        if isinstance(statement, GlobalLoad) and isinstance(statement.pointer, GlobalPtr):
+        if isinstance(statement, GlobalLoad) and isinstance(statement.pointer, PLACES):
             yield {s.axis for s in computed_from(statement.pointer) if is_index_of(s, loop)}
 
 

@@ -17,8 +17,10 @@ from ....ir.statements import (
     Const,
     GlobalLoad,
     GlobalPtr,
+    GlobalTemporary,
     LocalLoad,
     LocalStore,
+    MatrixPtr,
     Operation,
     RangeFor,
     is_const,
@@ -28,7 +30,7 @@ from ....ir.tasks import AtLeast, AtMost, Condition, Length, Task
 from ....ir.types import Scalar, i32
 from ....lazy_dataclasses import dataclass
 from ....options import Capabilities
-from ...analysis.aliasing import written_objects
+from ...analysis.aliasing import may_alias, underlying_object, written_objects
 from ...analysis.loops.reducible import is_invariant
 from ...analysis.loops.synchronizable import may_synchronize
 from ...analysis.queries import (
@@ -41,7 +43,7 @@ from ...analysis.queries import (
     is_index_of,
     trip_count,
 )
-from .arranged_loops import VALUES
+from .arranged_loops import PLACES, VALUES
 
 TOGETHER = 4
 """Neighbouring columns of a thread, which it reads by one access. Those of the next threads are behind them, so that
@@ -123,9 +125,16 @@ class Staged:
 
     value: Statement
     load: GlobalLoad
-    pointer: GlobalPtr
+    pointer: GlobalPtr | MatrixPtr
     own: int
     is_transposed: bool
+
+    @property
+    def name(self) -> str:
+        """The name of what is loaded."""
+        target = underlying_object(self.pointer)
+        assert target is not None
+        return target.name
 
 
 @dataclass(eq=False, slots=True)
@@ -248,7 +257,7 @@ class Plan:
         found: list[Statement] = []
         used, values = set[Statement](), {staged.value for staged in self.staged}
         for statement in reversed([*self.again, *self.serial.body]):
-            if statement in used or not isinstance(statement, (*VALUES, GlobalPtr, GlobalLoad)):
+            if statement in used or not isinstance(statement, (*VALUES, *PLACES, GlobalLoad)):
                 found.append(statement)
                 used.update([] if statement in values else operands(statement))
         return found[::-1]
@@ -288,9 +297,9 @@ def plan_of(task: Task, capabilities: Capabilities) -> Plan | None:
         return None
     written = set(written_objects(task.body))
     loads = [s for staged in plan.staged for s in computed_from(staged.value) if isinstance(s, GlobalLoad)]
-    arrays = {load.pointer.array for load in loads if isinstance(load.pointer, GlobalPtr)}
+    arrays = {underlying_object(load.pointer) for load in loads}
     may_change = any(isinstance(array, Array) and array.may_alias for array in written_objects(Block(plan.before)))
-    if arrays & written or (may_change and any(array.may_alias for array in arrays)):
+    if arrays & written or (may_change and any(map(may_alias, arrays))):
         return None
     shape = _shape_of(plan, capabilities)
     if shape is None or plan.bytes_of(shape) > capabilities.max_shared_bytes:
@@ -360,7 +369,7 @@ def _is_plain_serial(serial: RangeFor) -> bool:
         return False
     if int(start.value) < 0 or (length is not None and length < SHORT):
         return False
-    allowed = (*VALUES, GlobalPtr, GlobalLoad, Alloca, LocalLoad, LocalStore)
+    allowed = (*VALUES, *PLACES, GlobalLoad, Alloca, LocalLoad, LocalStore)
     return all(isinstance(s, allowed) and not blocks(s) for s in serial.body)
 
 
@@ -393,7 +402,7 @@ def _is_of_side(statement: Statement, plan: Plan) -> bool:
         return False
     kind = statement.type
     is_number = isinstance(kind, Scalar) and kind.kind != "bool"
-    return isinstance(statement, GlobalPtr) or (isinstance(statement, (Operation, Cast, GlobalLoad)) and is_number)
+    return isinstance(statement, PLACES) or (isinstance(statement, (Operation, Cast, GlobalLoad)) and is_number)
 
 
 SERIAL, UNKNOWN = -1, -2
@@ -409,7 +418,7 @@ def _axes_used(plan: Plan) -> dict[Statement, set[int]]:
             used = {statement.axis}
         elif is_index_of(statement, plan.serial):
             used = {SERIAL}
-        elif not isinstance(statement, (*VALUES, GlobalPtr, GlobalLoad)):
+        elif not isinstance(statement, (*VALUES, *PLACES, GlobalLoad)):
             used = {UNKNOWN}
         found[statement] = used
     return found
@@ -418,11 +427,11 @@ def _axes_used(plan: Plan) -> dict[Statement, set[int]]:
 def _staged(value: Statement, plan: Plan, axes: dict[Statement, set[int]]) -> Staged | None:
     """Return how a value of the serial loop goes through shared memory, None if it cannot."""
     loads = [s for s in computed_from(value) if isinstance(s, GlobalLoad)]
-    if isinstance(value, GlobalPtr) or not all(map(_is_plain_load, loads)):
+    if isinstance(value, PLACES) or not all(map(_is_plain_load, loads)):
         return None
     (axis,) = axes[value] & {plan.row, plan.column}
     for load in [s for s in plan.serial.body if s in loads]:
-        assert isinstance(load, GlobalLoad) and isinstance(load.pointer, GlobalPtr)
+        assert isinstance(load, GlobalLoad) and isinstance(load.pointer, (GlobalPtr, MatrixPtr))
         by_last = [axes[index] & {axis, SERIAL} for index in reversed(load.pointer.indices)]
         if set().union(*by_last) == {axis, SERIAL}:
             last = next(used for used in by_last if used)
@@ -433,6 +442,8 @@ def _staged(value: Statement, plan: Plan, axes: dict[Statement, set[int]]) -> St
 def _is_plain_load(load: GlobalLoad) -> bool:
     """Return whether a load may be done by another thread: of an element of an array in memory."""
     pointer = load.pointer
+    if isinstance(pointer, MatrixPtr):
+        return isinstance(pointer.origin, GlobalTemporary)
     if not isinstance(pointer, GlobalPtr) or pointer.cell or pointer.is_flat or not isinstance(load.type, Scalar):
         return False
     array = pointer.array
@@ -490,7 +501,7 @@ def _are_values_known(plan: Plan) -> bool:
     """Record what is computed again after the statements before the loop; return whether no other value is used."""
     unknown: set[Statement] = set(plan.before)
     for statement in plan.before:
-        is_value = isinstance(statement, (*VALUES, GlobalPtr))
+        is_value = isinstance(statement, (*VALUES, *PLACES))
         if is_value and not any(operand in unknown for operand in operands(statement)):
             plan.again.append(statement)
             unknown.discard(statement)

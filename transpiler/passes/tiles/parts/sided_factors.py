@@ -12,12 +12,12 @@ from collections.abc import Iterator
 
 from ....ir.builder import Builder
 from ....ir.nodes import Block, Statement, operands, walk
-from ....ir.statements import GlobalLoad, GlobalPtr, LocalLoad, LocalStore, Operation, RangeFor, repeats
+from ....ir.statements import GlobalLoad, LocalLoad, LocalStore, Operation, RangeFor, repeats
 from ....ir.tasks import Task
 from ....ir.types import Scalar
 from ...analysis.queries import computed_from, is_index_of
 from ...tasks.parts.copies import copy_of
-from .arranged_loops import VALUES, Arrangement, arrange_axes, join_serial_loops
+from .arranged_loops import PLACES, VALUES, Arrangement, arrange_axes, join_serial_loops
 
 Factor = tuple[Statement, bool]
 """A factor, and whether it is a divisor."""
@@ -46,7 +46,7 @@ def drop_unused(task: Task) -> None:
         used = {operand for s in walk(task.body) if s not in inside for operand in operands(s)}
         needed: list[Statement] = []
         for statement in reversed(serial.body.statements):
-            is_value = isinstance(statement, (*VALUES, GlobalPtr, GlobalLoad, LocalLoad))
+            is_value = isinstance(statement, (*VALUES, *PLACES, GlobalLoad, LocalLoad))
             if not is_value or statement in used:
                 needed.append(statement)
                 used.update(o for inner in walk(Block([statement])) for o in operands(inner))

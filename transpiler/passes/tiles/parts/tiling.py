@@ -19,6 +19,7 @@ from ....ir.statements import (
     If,
     IfExp,
     LoopIndex,
+    MatrixPtr,
     RangeFor,
 )
 from ....ir.tasks import Kernel, Task
@@ -223,9 +224,9 @@ class Tiling:
 
     def _new_tile(self, staged: Staged) -> Array:
         """Return an array in shared memory, transposed so that threads read neighbours; two if double-buffered."""
-        array, tiles = staged.pointer.array, (2,) if self.is_double_buffered else ()
+        tiles = (2,) if self.is_double_buffered else ()
         shape = (*tiles, self.shape.depth, self.shape.extent)
-        return new_shared(self.kernel, f"{array.name}_tile", staged.value.type, shape)
+        return new_shared(self.kernel, f"{staged.name}_tile", staged.value.type, shape)
 
     def _buffer(self, first: Statement) -> list[Statement]:
         """Return which of two tiles begins with the index `first`, nothing for one."""
@@ -261,7 +262,7 @@ class Tiling:
 
     def _first_place(self, staged: Staged) -> tuple[Statement, Statement]:
         """Return which element of a tile a thread loads first: its index along the serial loop, and that of its row."""
-        builder, name = self.builder, staged.pointer.array.name
+        builder, name = self.builder, staged.name
         size = self.shape.depth if staged.is_transposed else self.shape.extent
         last = builder.op("mod", self.thread, builder.const(size))
         other = builder.op("floordiv", self.thread, builder.const(size))
@@ -293,7 +294,7 @@ class Tiling:
         loaded = []
         for staged in plan.staged:
             assert isinstance(staged.value.type, Scalar)
-            hint = f"{staged.pointer.array.name}_next"
+            hint = f"{staged.name}_next"
             loaded.append(builder.add(Alloca(type=Tensor((loads,), staged.value.type), hint=hint)))
         body = builder.block
         if self.is_double_buffered:
@@ -340,7 +341,7 @@ class Tiling:
             elif is_index_of(index, self.plan.loop) and index.axis == staged.own:
                 copies[index] = own
         for pointer in [s for s in [*self.plan.before, *self.plan.serial.body] if s in parts]:
-            if isinstance(pointer, GlobalPtr):
+            if isinstance(pointer, (GlobalPtr, MatrixPtr)):
                 for index in pointer.indices:
                     if not any(isinstance(s, GlobalLoad) for s in computed_from(index)):
                         _again(self.builder, index, copies)
@@ -388,7 +389,7 @@ class Tiling:
     ) -> None:
         """Copy what is the same for all elements of a thread (0), of a row (1), or differs between columns (2)."""
         builder, plan = self.builder, self.plan
-        names = {staged.value: f"{staged.pointer.array.name}_value" for staged in plan.staged}
+        names = {staged.value: f"{staged.name}_value" for staged in plan.staged}
         for statement in plan.combined:
             if plan.level(statement) != level or statement in mapping:
                 continue
