@@ -37,6 +37,7 @@ from .arithmetic.constant_factors import constant_factors
 from .arithmetic.flush_subnormals import NEEDS as DECAYS
 from .arithmetic.flush_subnormals import flush_subnormals
 from .arithmetic.inverse_roots import inverse_roots
+from .arithmetic.launch_divisors import launch_divisors
 from .arithmetic.lean_products import lean_products
 from .arithmetic.literal_bases import literal_bases
 from .arithmetic.literal_products import literal_products
@@ -462,6 +463,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         loads_ahead,  # after `few_threads`, which leaves registers for loads, and `lookup_tables`, which removes some
         rejoined_threads,  # after all passes that change loops or conditions
         single_iterations,  # after all passes that ask what indices may be, which functions do not know
+        launch_divisors,  # after all passes that change the bounds of parallel loops
         sparse_arrays,  # last: it adds the arrays that the emitted source uses
     ),
 }
