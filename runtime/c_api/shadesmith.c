@@ -1589,6 +1589,7 @@ typedef enum SourceKind {
     SOURCE_CAPACITY,
     SOURCE_TEXTURE_SHAPE,
     SOURCE_SEED,
+    SOURCE_DIVISOR,
     SOURCE_TEMPORARIES,
     SOURCE_RESULT,
     SOURCE_REPORT
@@ -1598,7 +1599,8 @@ static const struct {
     const char *name;
     uint32_t operands;
 } SOURCES[] = {{"argument", 2}, {"pointer", 1},       {"gradient", 1}, {"shape", 2},       {"stride", 2}, {"begin", 1},
-               {"capacity", 1}, {"texture_shape", 2}, {"seed", 0},     {"temporaries", 0}, {"result", 0}, {"report", 0}};
+               {"capacity", 1}, {"texture_shape", 2}, {"seed", 0},     {"divisor", 1},     {"temporaries", 0},
+               {"result", 0},   {"report", 0}};
 
 typedef enum ConstantKind { CONSTANT_NONE, CONSTANT_INTEGER, CONSTANT_ADDRESS } ConstantKind;
 
@@ -1707,7 +1709,7 @@ typedef struct CodeFile {
     const ZipMember *code, *ptx;
 } CodeFile;
 
-/* args_size: of the argument block [bytes]. unsupported: null, or what the kernel needs that this runtime does not
+/* args_size: of the argument block [bytes]. divisors: numbers by which the code divides. unsupported: null, or what the kernel needs that this runtime does not
    support; then only its parameters are read. parameter_count: with the gradients of ndarrays, which come last;
    declared_count: without. */
 typedef struct KernelData {
@@ -1721,7 +1723,9 @@ typedef struct KernelData {
     Task *tasks;
     ResultValue *results;
     Site *sites;
+    const Expression **divisors;
     uint32_t parameter_count, member_count, array_count, texture_count, file_count, task_count, result_count;
+    uint32_t divisor_count;
     uint32_t site_count, declared_count;
     uint32_t args_size;
     uint64_t result_size, temporaries_size;
@@ -2239,6 +2243,9 @@ static bool check_source(const KernelReader *reader, const Json *value, const Bl
                    ? true
                    : fail_value(value, "an axis of a texture");
     }
+    if (member->source == SOURCE_DIVISOR && (member->first >= kernel->divisor_count || member->size != 8)) {
+        return fail_value(value, "the number of a divisor, of 8 bytes");
+    }
     if (is_address(member) && member->size != 8) {
         return fail_value(value, "a member of 8 bytes for an address");
     }
@@ -2250,7 +2257,8 @@ static bool is_from_caller(const KernelData *kernel, const BlockMember *member) 
     if (member->source == SOURCE_ARGUMENT) {
         return kernel->parameters[member->first].kind != PARAMETER_TEMPLATE;
     }
-    return member->source == SOURCE_SEED || member->source == SOURCE_TEXTURE_SHAPE ||
+    return member->source == SOURCE_SEED || member->source == SOURCE_DIVISOR ||
+           member->source == SOURCE_TEXTURE_SHAPE ||
            (member->source < SOURCE_CAPACITY && kernel->arrays[member->first].parameter >= 0);
 }
 
@@ -2633,12 +2641,30 @@ static bool read_site(const KernelReader *reader, const Json *value, Site *site)
     return true;
 }
 
+/* Read the numbers by which the code divides. */
+static bool read_divisors(const KernelReader *reader, const Json *value) {
+    KernelData *kernel = reader->kernel;
+    const Json *item;
+    uint32_t i = 0;
+    kernel->divisors = (const Expression **)allocate_items(reader->arena, value, sizeof(const Expression *));
+    if (!kernel->divisors) {
+        return false;
+    }
+    for (item = value->value.first; item; item = item->next) {
+        if (!(kernel->divisors[i++] = read_expression(reader, item))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool read_interface(const KernelReader *reader, const Json *value, const Json *constants, const Json **sites) {
     static const char *const FIELDS[] = {"members", "args_size_bytes",   "arrays",
                                          "results", "result_size_bytes", "temporaries_size_bytes",
-                                         "reports", "?textures",         NULL};
+                                         "reports", "?textures",         "?divisors",
+                                         NULL};
     KernelData *kernel = reader->kernel;
-    const Json *fields[8], *item;
+    const Json *fields[9], *item;
     uint32_t most = reader->manifest->arch == TI_ARCH_CUDA ? (uint32_t)MAX_CUDA_ARGS_BYTES : (uint32_t)MAX_ARGS_BYTES;
     if (!json_fields(value, FIELDS, fields) || !json_u32(fields[1], 0, most, &kernel->args_size) ||
         !json_u64(fields[4], MAX_ELEMENT_BYTES, &kernel->result_size) ||
@@ -2667,8 +2693,12 @@ static bool read_interface(const KernelReader *reader, const Json *value, const 
             }
         }
     }
-    return read_block(reader, fields[0], constants) && read_results(reader, fields[3]) &&
-           json_array(fields[6], 0, 65536);
+    if (fields[8] && !json_array(fields[8], 0, MAX_PARAMETERS)) {
+        return false;
+    }
+    kernel->divisor_count = fields[8] ? fields[8]->count : 0;
+    return read_block(reader, fields[0], constants) && (!fields[8] || read_divisors(reader, fields[8])) &&
+           read_results(reader, fields[3]) && json_array(fields[6], 0, 65536);
 }
 
 static bool read_module(const KernelReader *reader, const Json *value, const Json *constants) {
@@ -7043,6 +7073,34 @@ static bool evaluate(TiKernel kernel, const Expression *expression, int64_t *val
                : fail(TI_ERROR_INVALID_ARGUMENT, "the bounds of a loop divide by zero or leave 64 bits");
 }
 
+/* Return the multiplier and the shift by which shaders divide by a number, as `packed_divisor` of Python. */
+static uint64_t packed_divisor(int64_t number) {
+    uint64_t divisor = (uint32_t)number, shift = 0;
+    if (divisor == 0 || divisor > INT32_MAX) { /* each quotient is 0 */
+        return (uint64_t)31 << 32;
+    }
+    while (((uint64_t)1 << shift) < divisor) {
+        shift++;
+    }
+    return (((((uint64_t)1 << shift) - divisor) << 32) / divisor + 1) | shift << 32;
+}
+
+/* Write the members that are computed from others. */
+static bool pack_divisors(TiKernel kernel) {
+    const KernelData *data = kernel->data;
+    uint32_t i;
+    for (i = 0; i < data->member_count; i++) {
+        int64_t number;
+        if (data->members[i].source == SOURCE_DIVISOR) {
+            if (!evaluate(kernel, data->divisors[data->members[i].first], &number)) {
+                return false;
+            }
+            put_integer(kernel, &data->members[i], packed_divisor(number));
+        }
+    }
+    return true;
+}
+
 /* Find the number of iterations of a task, -1 if only the device knows it. */
 static bool count_iterations(TiKernel kernel, const Task *task, int64_t *count) {
     uint32_t i;
@@ -7101,6 +7159,9 @@ static bool launch(TiRuntime runtime, TiKernel kernel, const TiArgument *const *
         if (!pack_member(runtime, kernel, &data->members[i], arguments)) {
             return fail_within("kernel `%.100s`", data->name);
         }
+    }
+    if (!pack_divisors(kernel)) {
+        return fail_within("kernel `%.100s`", data->name);
     }
     for (i = 0; i < data->task_count; i++) {
         if (!count_iterations(kernel, &data->tasks[i], &kernel->counts[i])) {

@@ -10,12 +10,13 @@ from __future__ import annotations
 import operator
 import struct
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...transpiler.backend.module.interface import PACK_CODES
+from ...transpiler.backend.module.divisors import packed_divisor
+from ...transpiler.backend.module.interface import PACK_CODES, members_of
 from ...transpiler.errors import ShadesmithWarning
 from ...transpiler.ir.ops import OPS
 from ...transpiler.ir.types import SCALARS
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 MAX_SHIFT = 64
 """Upper bound of shifts: a larger one cannot give an extent, and an archive could make it allocate any memory."""
+
+MAX_DIVISORS = 1024
+"""Numbers of which a launcher remembers what is packed to divide by them."""
 
 Packed = tuple[Sequence[int], bytes, tuple[Any, ...]]
 """What a launcher submits: iteration counts of the tasks, the packed arguments, and memory for `use_textures`."""
@@ -132,6 +136,8 @@ def make_launcher(
         "as_integer": operator.index,
         "refuse_count": _refuse_count,
         "warn_of_iterations": _warn_of_iterations,
+        "packed_divisor": packed_divisor,
+        **{f"by{k}": {} for k in generator.divisors},
     }
     if generator.inlined is not None:
         namespace.update(generator.inlined.names)
@@ -196,6 +202,7 @@ class _LauncherSource:
         self.parameter_of_array = {index: a.parameter for index, a in enumerate(module.interface.arrays)}
         self.takes_strides = module.interface.takes_strides
         self.gradients = {member.source[1] for member in self.members if member.source[0] == "gradient"}
+        self.divisors = {k for k, member in enumerate(self.members) if member.source[0] == "divisor"}
         self.objects: dict[int, str] = {}
         """Variable that holds the argument, or its gradient, by array index."""
         self.staged: dict[int, int] = {}
@@ -218,7 +225,7 @@ class _LauncherSource:
             lines.append("s = stream()")
         work = self._by_value() + self._arrays(has_stream)
         if not self.packs_once:
-            work += [f"v{k} = {self._member(member)}" for k, member in enumerate(self.members) if not self._is_given(k)]
+            work += self._values()
         start = self._start(", s" if has_stream else "")
         work += _held("lock", start) if self.locks else start
         if hooks.after is not None:
@@ -226,6 +233,29 @@ class _LauncherSource:
         lines += _held("own", work) if hooks.own is not None else work
         head = f"def launch({', '.join(f'p{k}' for k in range(len(self.argument_kinds)))}):"
         return "\n".join([head, *(f"    {line}" for line in lines)]) + "\n"
+
+    def _values(self) -> list[str]:
+        """Return lines that read the members that are neither given nor divisors; all extents of an array at once."""
+        lines: list[str] = []
+        shapes: dict[int, dict[int, int]] = {}
+        for k, member in enumerate(self.members):
+            match member.source:
+                case ("shape", index, axis) if not self._is_constant(k) and self._is_own(index):
+                    shapes.setdefault(index, {})[axis] = k
+                case _ if not self._is_given(k) and k not in self.divisors:
+                    lines.append(f"v{k} = {self._member(member)}")
+        for index, axes in shapes.items():
+            names = [
+                f"v{axes[axis]}" if axis in axes else "_" for axis in range(self.module.interface.arrays[index].ndim)
+            ]
+            lines.append(f"{', '.join(names)}{',' if len(names) == 1 else ''} = {self.objects[index]}.shape")
+        return lines
+
+    def _is_own(self, index: int) -> bool:
+        """Return whether an array is an ndarray of ours, whose shape has no axes of elements."""
+        parameter = self.parameter_of_array[index]
+        is_argument = parameter is not None and self.argument_kinds[parameter] == "ndarray"
+        return is_argument and index not in self.gradients and index not in self.staged
 
     def _checks(self, counts: Sequence[tuple[str, bool]]) -> list[str]:
         """Return lines that compute and check the counts that are not known to be in range."""
@@ -247,7 +277,7 @@ class _LauncherSource:
         names = [expression if bounded else f"c{index}" for index, (expression, bounded) in enumerate(counts)]
         numbers = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
         values = ", ".join(map(self._value, range(len(self.members))))
-        checks = self._textures() + self._integers() + self._checks(counts)
+        checks = self._textures() + self._integers_of_counts() + self._checks(counts)
         if self.inlined is not None:
             lines = self._inlined(values, checks, names)
         elif self.packs_once:
@@ -275,18 +305,23 @@ class _LauncherSource:
         pack = self._packed(f"pack_into(taken[0], 0, {values})")
         return [*take, *pack, *counted, "block = taken[1]", *before, *lines, "give(taken)"]
 
-    def _integers(self) -> list[str]:
-        """Return lines that make numbers of other libraries, whose products wrap, Python's where counts need them."""
+    def _integers_of_counts(self) -> list[str]:
+        """Return the lines of `_integers` for what counts need."""
         tasks = self.module.tasks
-        needed = {index for task in tasks for extent in task.extents or () for index in _members_of(extent)}
-        needed |= {index for task in tasks if task.serial_turns is not None for index in _members_of(task.serial_turns)}
+        needed = {index for task in tasks for extent in task.extents or () for index in members_of(extent)}
+        needed |= {index for task in tasks if task.serial_turns is not None for index in members_of(task.serial_turns)}
+        return self._integers(needed)
+
+    def _integers(self, needed: set[int]) -> list[str]:
+        """Return lines that make numbers of other libraries, whose products wrap, Python's. needed: their members."""
         given = [k for k in sorted(needed) if self.members[k].source[0] == "argument" and not self._is_constant(k)]
         return [f"if {v}.__class__ is not int: {v} = as_integer({v})" for v in map(self._value, given)]
 
     def _packed(self, line: str) -> list[str]:
         """Return a line that packs, after which numbers out of range are fitted to their types and packed again."""
+        lines = [*self._divisors(), line]
         if self.hooks.in_range is None:
-            return [line]
+            return lines
         given = ", ".join(f"p{k}" for k in range(len(self.argument_kinds)))
         again = [
             f"v{k} = {self._member(member)}"
@@ -295,10 +330,27 @@ class _LauncherSource:
         ]
         return [
             "try:",
-            f"    {line}",
+            *(f"    {each}" for each in lines),
             "except (struct_error, OverflowError):",
             f"    {given}, = in_range({given})",
-            *(f"    {more}" for more in (*self._by_value(), *again, line)),
+            *(f"    {more}" for more in (*self._by_value(), *again, *lines)),
+        ]
+
+    def _divisors(self) -> list[str]:
+        """Return lines that compute what is packed for divisors, which are numbers of other members."""
+        if not self.divisors:
+            return []
+        expressions = {k: self.module.interface.divisors[self.members[k].source[1]] for k in sorted(self.divisors)}
+        read = {k: [*members_of(expression)] for k, expression in expressions.items()}
+        numbers = {k: self._expression(expression) for k, expression in expressions.items()}
+        keys = {k: self._value(used[0]) if len(used) == 1 else numbers[k] for k, used in read.items()}
+        return [
+            *self._integers({member for used in read.values() for member in used}),
+            "try:",
+            *(f"    v{k} = by{k}[{key}]" for k, key in keys.items()),
+            "except KeyError:",
+            *(f"    if len(by{k}) > {MAX_DIVISORS}: by{k}.clear()" for k in keys),
+            *(f"    v{k} = by{k}[{key}] = packed_divisor({numbers[k]})" for k, key in keys.items()),
         ]
 
     def _textures(self) -> list[str]:
@@ -460,15 +512,6 @@ class _LauncherSource:
             case (op, *operands):
                 return OPS[op].host.format(*map(self._expression, operands))
         raise ValueError(f"extent {expression!r}")
-
-
-def _members_of(expression: Expression) -> Iterator[int]:
-    """Yield the numbers of the members that an expression contains."""
-    if expression[0] == "member":
-        yield int(expression[1])
-    elif expression[0] != "const":
-        for operand in expression[1:]:
-            yield from _members_of(operand)
 
 
 def _held(lock: str, lines: Sequence[str]) -> list[str]:

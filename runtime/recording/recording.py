@@ -50,7 +50,7 @@ ZEROS = "zeros"
 """Used as a digest if every byte is 0; there is no file."""
 MAX_BYTES = 1 << 31
 """Limit for one array; launches with a larger one are not recorded and not replayed."""
-KNOWN_SOURCES = frozenset({*POINTERS, "argument", "shape", "stride", "begin", "seed", "capacity"})
+KNOWN_SOURCES = frozenset({*POINTERS, "argument", "shape", "stride", "begin", "seed", "capacity", "divisor"})
 """Sources of members of `Args` that a replay can pack."""
 _LOCK = new_lock()
 

@@ -427,6 +427,7 @@ class RangeFor(Statement):
         unroll_count: so many of its iterations shall be unrolled together, `ALL`: all, 0: as the compiler likes.
         block_local: arrays of which each block of threads shall have a copy of what it reads.
         exact_ends: by axis, the index at which a source shall compare by `!=`, None for `<` (pass `exact_ends`).
+        packs_divisors: the launch packs the extents by which its indices are computed (pass `launch_divisors`).
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("starts", "ends", "steps")
@@ -448,6 +449,7 @@ class RangeFor(Statement):
     unroll_count: int = 0
     grid_stride: bool | None = None
     exact_ends: tuple[int | None, ...] = ()
+    packs_divisors: bool = False
     block_local: list[Array] = field(default_factory=list)
 
 

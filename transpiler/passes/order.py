@@ -37,6 +37,7 @@ from .arithmetic.constant_factors import constant_factors
 from .arithmetic.flush_subnormals import NEEDS as DECAYS
 from .arithmetic.flush_subnormals import flush_subnormals
 from .arithmetic.inverse_roots import inverse_roots
+from .arithmetic.launch_divisors import launch_divisors
 from .arithmetic.lean_products import lean_products
 from .arithmetic.literal_bases import literal_bases
 from .arithmetic.literal_products import literal_products
@@ -472,6 +473,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         rest_first,  # after `wrapping`: its sums do not wrap; after all passes that change or mark loops
         rejoined_threads,  # after all passes that change loops or conditions
         single_iterations,  # after all passes that ask what indices may be, which functions do not know
+        launch_divisors,  # after all passes that change the bounds of parallel loops
         sparse_arrays,  # last: it adds the arrays that the emitted source uses
     ),
 }

@@ -53,6 +53,7 @@ typedef enum SourceKind {
     SOURCE_CAPACITY,
     SOURCE_TEXTURE_SHAPE,
     SOURCE_SEED,
+    SOURCE_DIVISOR,
     SOURCE_TEMPORARIES,
     SOURCE_RESULT,
     SOURCE_REPORT
@@ -62,7 +63,8 @@ static const struct {
     const char *name;
     uint32_t operands;
 } SOURCES[] = {{"argument", 2}, {"pointer", 1},       {"gradient", 1}, {"shape", 2},       {"stride", 2}, {"begin", 1},
-               {"capacity", 1}, {"texture_shape", 2}, {"seed", 0},     {"temporaries", 0}, {"result", 0}, {"report", 0}};
+               {"capacity", 1}, {"texture_shape", 2}, {"seed", 0},     {"divisor", 1},     {"temporaries", 0},
+               {"result", 0},   {"report", 0}};
 
 typedef enum ConstantKind { CONSTANT_NONE, CONSTANT_INTEGER, CONSTANT_ADDRESS } ConstantKind;
 
@@ -171,7 +173,7 @@ typedef struct CodeFile {
     const ZipMember *code, *ptx;
 } CodeFile;
 
-/* args_size: of the argument block [bytes]. unsupported: null, or what the kernel needs that this runtime does not
+/* args_size: of the argument block [bytes]. divisors: numbers by which the code divides. unsupported: null, or what the kernel needs that this runtime does not
    support; then only its parameters are read. parameter_count: with the gradients of ndarrays, which come last;
    declared_count: without. */
 typedef struct KernelData {
@@ -185,7 +187,9 @@ typedef struct KernelData {
     Task *tasks;
     ResultValue *results;
     Site *sites;
+    const Expression **divisors;
     uint32_t parameter_count, member_count, array_count, texture_count, file_count, task_count, result_count;
+    uint32_t divisor_count;
     uint32_t site_count, declared_count;
     uint32_t args_size;
     uint64_t result_size, temporaries_size;

@@ -48,6 +48,9 @@ static bool check_source(const KernelReader *reader, const Json *value, const Bl
                    ? true
                    : fail_value(value, "an axis of a texture");
     }
+    if (member->source == SOURCE_DIVISOR && (member->first >= kernel->divisor_count || member->size != 8)) {
+        return fail_value(value, "the number of a divisor, of 8 bytes");
+    }
     if (is_address(member) && member->size != 8) {
         return fail_value(value, "a member of 8 bytes for an address");
     }
@@ -59,7 +62,8 @@ static bool is_from_caller(const KernelData *kernel, const BlockMember *member) 
     if (member->source == SOURCE_ARGUMENT) {
         return kernel->parameters[member->first].kind != PARAMETER_TEMPLATE;
     }
-    return member->source == SOURCE_SEED || member->source == SOURCE_TEXTURE_SHAPE ||
+    return member->source == SOURCE_SEED || member->source == SOURCE_DIVISOR ||
+           member->source == SOURCE_TEXTURE_SHAPE ||
            (member->source < SOURCE_CAPACITY && kernel->arrays[member->first].parameter >= 0);
 }
 

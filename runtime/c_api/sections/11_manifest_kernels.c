@@ -205,12 +205,30 @@ static bool read_site(const KernelReader *reader, const Json *value, Site *site)
     return true;
 }
 
+/* Read the numbers by which the code divides. */
+static bool read_divisors(const KernelReader *reader, const Json *value) {
+    KernelData *kernel = reader->kernel;
+    const Json *item;
+    uint32_t i = 0;
+    kernel->divisors = (const Expression **)allocate_items(reader->arena, value, sizeof(const Expression *));
+    if (!kernel->divisors) {
+        return false;
+    }
+    for (item = value->value.first; item; item = item->next) {
+        if (!(kernel->divisors[i++] = read_expression(reader, item))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool read_interface(const KernelReader *reader, const Json *value, const Json *constants, const Json **sites) {
     static const char *const FIELDS[] = {"members", "args_size_bytes",   "arrays",
                                          "results", "result_size_bytes", "temporaries_size_bytes",
-                                         "reports", "?textures",         NULL};
+                                         "reports", "?textures",         "?divisors",
+                                         NULL};
     KernelData *kernel = reader->kernel;
-    const Json *fields[8], *item;
+    const Json *fields[9], *item;
     uint32_t most = reader->manifest->arch == TI_ARCH_CUDA ? (uint32_t)MAX_CUDA_ARGS_BYTES : (uint32_t)MAX_ARGS_BYTES;
     if (!json_fields(value, FIELDS, fields) || !json_u32(fields[1], 0, most, &kernel->args_size) ||
         !json_u64(fields[4], MAX_ELEMENT_BYTES, &kernel->result_size) ||
@@ -239,8 +257,12 @@ static bool read_interface(const KernelReader *reader, const Json *value, const 
             }
         }
     }
-    return read_block(reader, fields[0], constants) && read_results(reader, fields[3]) &&
-           json_array(fields[6], 0, 65536);
+    if (fields[8] && !json_array(fields[8], 0, MAX_PARAMETERS)) {
+        return false;
+    }
+    kernel->divisor_count = fields[8] ? fields[8]->count : 0;
+    return read_block(reader, fields[0], constants) && (!fields[8] || read_divisors(reader, fields[8])) &&
+           read_results(reader, fields[3]) && json_array(fields[6], 0, 65536);
 }
 
 static bool read_module(const KernelReader *reader, const Json *value, const Json *constants) {

@@ -449,6 +449,34 @@ static bool evaluate(TiKernel kernel, const Expression *expression, int64_t *val
                : fail(TI_ERROR_INVALID_ARGUMENT, "the bounds of a loop divide by zero or leave 64 bits");
 }
 
+/* Return the multiplier and the shift by which shaders divide by a number, as `packed_divisor` of Python. */
+static uint64_t packed_divisor(int64_t number) {
+    uint64_t divisor = (uint32_t)number, shift = 0;
+    if (divisor == 0 || divisor > INT32_MAX) { /* each quotient is 0 */
+        return (uint64_t)31 << 32;
+    }
+    while (((uint64_t)1 << shift) < divisor) {
+        shift++;
+    }
+    return (((((uint64_t)1 << shift) - divisor) << 32) / divisor + 1) | shift << 32;
+}
+
+/* Write the members that are computed from others. */
+static bool pack_divisors(TiKernel kernel) {
+    const KernelData *data = kernel->data;
+    uint32_t i;
+    for (i = 0; i < data->member_count; i++) {
+        int64_t number;
+        if (data->members[i].source == SOURCE_DIVISOR) {
+            if (!evaluate(kernel, data->divisors[data->members[i].first], &number)) {
+                return false;
+            }
+            put_integer(kernel, &data->members[i], packed_divisor(number));
+        }
+    }
+    return true;
+}
+
 /* Find the number of iterations of a task, -1 if only the device knows it. */
 static bool count_iterations(TiKernel kernel, const Task *task, int64_t *count) {
     uint32_t i;
@@ -507,6 +535,9 @@ static bool launch(TiRuntime runtime, TiKernel kernel, const TiArgument *const *
         if (!pack_member(runtime, kernel, &data->members[i], arguments)) {
             return fail_within("kernel `%.100s`", data->name);
         }
+    }
+    if (!pack_divisors(kernel)) {
+        return fail_within("kernel `%.100s`", data->name);
     }
     for (i = 0; i < data->task_count; i++) {
         if (!count_iterations(kernel, &data->tasks[i], &kernel->counts[i])) {

@@ -176,6 +176,8 @@ def _described(member: Member, interface: Interface) -> str:
             return f"address of the {kind} of the kernel"
         case ("seed",):
             return "start of the random numbers of this launch"
+        case ("divisor", _):
+            return "multiplier and shift of a division"
     return str(member.source[0]).replace("_", " ")
 
 

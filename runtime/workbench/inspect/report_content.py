@@ -530,4 +530,5 @@ OTHER_WORDS = {
     "result": "address of the results",
     "seed": "seed of random numbers",
     "report": "address of what is printed and checked",
+    "divisor": "multiplier and shift of a division",
 }

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....transpiler.backend.module.divisors import packed_divisor
 from ....transpiler.backend.module.interface import PACK_CODES, Expression, Interface
 from ....transpiler.ir.ops import OPS
 from ...arrays.memory import Array
@@ -197,7 +198,7 @@ class Sweep:
                 else:
                     axis = source[2]
                     values[source] = shape[axis] if source[0] == "shape" else prod(shape[axis + 1 :])
-        return values
+        return values | packed_divisors(self._outputs.interface, values)
 
     def _new_number(self, value: int, extents: Mapping[int, int]) -> int:
         """Return an integer argument, which follows an extent or the number of elements that it is near."""
@@ -290,15 +291,22 @@ def counts_in(recording: Recording, module: BackendModule) -> tuple[int, ...]:
         elif task.extents is None:
             counts.append(-1)
         else:
-            counts.append(prod(max(0, _value(extent, module.interface, recording)) for extent in task.extents))
+            extents = (_value(extent, module.interface, recording.values) for extent in task.extents)
+            counts.append(prod(max(0, extent) for extent in extents))
     return tuple(counts)
 
 
-def _value(expression: Expression, interface: Interface, recording: Recording) -> int:
+def packed_divisors(interface: Interface, values: Mapping[tuple[Any, ...], Any]) -> dict[tuple[Any, ...], int]:
+    """Return what is packed for divisors, by source. values: of other members, by source."""
+    numbers = (_value(expression, interface, values) for expression in interface.divisors)
+    return {("divisor", k): packed_divisor(number) for k, number in enumerate(numbers)}
+
+
+def _value(expression: Expression, interface: Interface, values: Mapping[tuple[Any, ...], Any]) -> int:
     kind, *operands = expression
     if kind == "const":
         return int(operands[0])
     if kind == "member":
-        return int(recording.values[interface.members[operands[0]].source])
-    numbers = [f"({_value(operand, interface, recording)})" for operand in operands]
+        return int(values[interface.members[operands[0]].source])
+    numbers = [f"({_value(operand, interface, values)})" for operand in operands]
     return int(eval(OPS[kind].host.format(*numbers), {"__builtins__": {"min": min, "max": max, "abs": abs}}))

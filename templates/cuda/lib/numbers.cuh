@@ -96,3 +96,6 @@ __device__ inline float paired_sin_f32(float x) { return sin_in_pair_f32(x, 0u);
 __device__ inline float paired_cos_f32(float x) { return sin_in_pair_f32(x, 1u); }
 
 #include "../../c_family/lib/numbers.h"
+
+// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
+__device__ inline unsigned divide(unsigned n, uint2 by) { return (__umulhi(n, by.x) + n) >> by.y; }

@@ -338,3 +338,10 @@ double cross_f64(double a, double b, double c, double d) {
     precise double result = fma(a, b, -other) + fma(-c, d, other);
     return result;
 }
+
+// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
+uint divide(uint n, uvec2 by) {
+    uint high, low;
+    umulExtended(n, by.x, high, low);
+    return (high + n) >> by.y;
+}

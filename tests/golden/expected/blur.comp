@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan b00b9f8e, blur.py:4:
+// shadesmith 0.1.0, vulkan 2b48b5f3, blur.py:4:
 // blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak:
 //     ndarray[f32, 1, strided])
 #version 460
@@ -11,6 +11,13 @@ layout(local_size_x = BLOCK) in;
 
 // The valid index nearest to `index` on an axis of n elements.
 int clamp_index(int index, int n) { return index < 0 ? 0 : index < n ? index : n - 1; }
+
+// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
+uint divide(uint n, uvec2 by) {
+    uint high, low;
+    umulExtended(n, by.x, high, low);
+    return (high + n) >> by.y;
+}
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer AtomicU32 {
     uint v[];
@@ -35,6 +42,7 @@ layout(push_constant, scalar) uniform Args {
     F32 image_data;   // image: ndarray[f32, 2, clamped]
     F32 out_data;     // out: ndarray[f32, 2, strided]
     F32 peak_data;    // peak: ndarray[f32, 1, strided]
+    uvec2 by_out_n1;  // to divide by out_n1 (launch_divisors)
     int image_n0;     // image.shape[0]
     int image_n1;     // image.shape[1]
     int out_n0;       // out.shape[0]
@@ -70,6 +78,7 @@ void task(int i, int j) {
 void main() {
     for (uint index = gl_GlobalInvocationID.x; index < uint(args.out_n0) * uint(args.out_n1);
         index += gl_NumWorkGroups.x * BLOCK) {
-        task(int(index / args.out_n1), int(index % args.out_n1));
+        uint i = divide(index, args.by_out_n1);
+        task(int(i), int(index - i * args.out_n1));
     }
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 50ee58ba, blur.py:4:
+// shadesmith 0.1.0, cuda e8c07c7b, blur.py:4:
 // blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak:
 //     ndarray[f32, 1, strided])
 
@@ -8,6 +8,9 @@
 __device__ inline int clamp_index(int index, int n) {
     return index < 0 ? 0 : index < n ? index : n - 1;
 }
+
+// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
+__device__ inline unsigned divide(unsigned n, uint2 by) { return (__umulhi(n, by.x) + n) >> by.y; }
 
 __device__ inline float atomic_max_f32(float *address, float value) {
     unsigned int *bits = (unsigned int *)address;
@@ -30,6 +33,7 @@ struct Args {
     long long out_stride0;    // out.strides[0], in elements
     long long out_stride1;    // out.strides[1], in elements
     long long peak_stride;    // peak.strides[0], in elements
+    uint2 by_out_n1;          // to divide by out_n1 (launch_divisors)
     int image_n0;             // image.shape[0]
     int image_n1;             // image.shape[1]
     int out_n0;               // out.shape[0]
@@ -57,6 +61,7 @@ __device__ inline void task(const Args &args, int i, int j) {
 extern "C" __global__ void __launch_bounds__(BLOCK) blur_0(const Args args) {
     for (unsigned index = blockIdx.x * BLOCK + threadIdx.x;
         index < unsigned(args.out_n0) * unsigned(args.out_n1); index += gridDim.x * BLOCK) {
-        task(args, int(index / args.out_n1), int(index % args.out_n1));
+        unsigned i = divide(index, args.by_out_n1);
+        task(args, int(i), int(index - i * args.out_n1));
     }
 }

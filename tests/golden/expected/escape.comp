@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan cdf18e6d, escape.py:4:
+// shadesmith 0.1.0, vulkan c8761366, escape.py:4:
 // escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -7,10 +7,18 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
+// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
+uint divide(uint n, uvec2 by) {
+    uint high, low;
+    umulExtended(n, by.x, high, low);
+    return (high + n) >> by.y;
+}
+
 layout(buffer_reference, scalar, buffer_reference_align = 4)
     restrict writeonly buffer WriteF32 { float v[]; };
 layout(push_constant, scalar) uniform Args {
     WriteF32 pixels_data;  // pixels: ndarray[f32, 2]
+    uvec2 by_pixels_n1;    // to divide by pixels_n1 (launch_divisors)
     int n;                 // n: i32
     float t;               // t: f32
     int pixels_n0;         // pixels.shape[0]
@@ -24,7 +32,7 @@ void main() {
     // an axis of the grid has at most 65,535 groups; the others are in further rows
     uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
     if (index >= uint(args.pixels_n0) * uint(args.pixels_n1)) return;
-    int i = int(index / args.pixels_n1), j = int(index % args.pixels_n1);
+    int i = int(divide(index, args.by_pixels_n1)), j = int(index - i * args.pixels_n1);
     // escape.py:6  c = ti.Vector([-0.8, ti.cos(t) * 0.2])
     vec2 c = vec2(-0.8, cos(args.t) * 0.2);
     // escape.py:7  z = ti.Vector([i / n - 1, j / n - 0.5]) * 2

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 10899dba, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
+// shadesmith 0.1.0, cuda 890e7022, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 
 #define BLOCK 128
 
@@ -8,6 +8,9 @@ __device__ inline float normal_sqrt_f32(float x) {
     return x;
 }
 
+// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
+__device__ inline unsigned divide(unsigned n, uint2 by) { return (__umulhi(n, by.x) + n) >> by.y; }
+
 using vec2 = float2;
 
 __device__ inline vec2 operator+(vec2 a, vec2 b) { return {a.x + b.x, a.y + b.y}; }
@@ -16,6 +19,7 @@ __device__ inline float length(vec2 a) { return normal_sqrt_f32(a.x * a.x + a.y 
 
 struct Args {
     float *__restrict__ pixels_data;  // pixels: ndarray[f32, 2]
+    uint2 by_pixels_n1;               // to divide by pixels_n1 (launch_divisors)
     int n;                            // n: i32
     float t;                          // t: f32
     int pixels_n0;                    // pixels.shape[0]
@@ -29,7 +33,7 @@ struct Args {
 extern "C" __global__ void __launch_bounds__(BLOCK) escape_0(const Args args) {
     unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
     if (index >= unsigned(args.pixels_n0) * unsigned(args.pixels_n1)) return;
-    int i = index / args.pixels_n1, j = index % args.pixels_n1;
+    int i = divide(index, args.by_pixels_n1), j = index - i * args.pixels_n1;
     // escape.py:6  c = ti.Vector([-0.8, ti.cos(t) * 0.2])
     vec2 c = {-0.8f, cosf(args.t) * 0.2f};
     // escape.py:7  z = ti.Vector([i / n - 1, j / n - 0.5]) * 2

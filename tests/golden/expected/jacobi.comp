@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 3a5d6a2f, jacobi.py:4:
+// shadesmith 0.1.0, vulkan 16ba00d7, jacobi.py:4:
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2], w: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -8,15 +8,23 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
+// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
+uint divide(uint n, uvec2 by) {
+    uint high, low;
+    umulExtended(n, by.x, high, low);
+    return (high + n) >> by.y;
+}
+
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer F32x4 { vec4 v[]; };
 layout(push_constant, scalar) uniform Args {
-    F32 a_data;  // a: ndarray[f32, 2]
-    F32 b_data;  // b: ndarray[f32, 2]
-    float w;     // w: f32
-    int n;       // a.shape[0]
-    int m;       // a.shape[1]
-    int b_n1;    // b.shape[1]
+    F32 a_data;         // a: ndarray[f32, 2]
+    F32 b_data;         // b: ndarray[f32, 2]
+    uvec2 by_extent_j;  // to divide by the extent along j (launch_divisors)
+    float w;            // w: f32
+    int n;              // a.shape[0]
+    int m;              // a.shape[1]
+    int b_n1;           // b.shape[1]
 } args;
 
 #define a(i, j) args.a_data.v[(i) * args.m + (j)]
@@ -38,7 +46,7 @@ void main() {
     // an axis of the grid has at most 65,535 groups; the others are in further rows
     uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
     if (index >= uint(args.n) * uint(extent_j)) return;
-    int i = int(index / extent_j), j = int(index % extent_j) * 4;
+    int i = int(divide(index, args.by_extent_j)), j = int(index - i * extent_j) * 4;
     // four iterations at a time, by accesses of 16 bytes (wide_accesses)
     bool aligned = uvec2(args.a_data).x % 16u == 0u && uvec2(args.b_data).x % 16u == 0u
         && args.m % 4 == 0 && args.b_n1 % 4 == 0;

@@ -1,7 +1,10 @@
-// shadesmith 0.1.0, cuda 9b097e75, jacobi.py:4:
+// shadesmith 0.1.0, cuda faf4723a, jacobi.py:4:
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2], w: f32)
 
 #define BLOCK 128
+
+// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
+__device__ inline unsigned divide(unsigned n, uint2 by) { return (__umulhi(n, by.x) + n) >> by.y; }
 
 using vec4 = float4;
 
@@ -18,6 +21,7 @@ __device__ inline vec4 operator-(vec4 a, vec4 b) {
 struct Args {
     const float *a_data;  // a: ndarray[f32, 2]
     float *b_data;        // b: ndarray[f32, 2]
+    uint2 by_extent_j;    // to divide by the extent along j (launch_divisors)
     float w;              // w: f32
     int n;                // a.shape[0]
     int m;                // a.shape[1]
@@ -42,7 +46,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) jacobi_0(const Args args) {
     int extent_j = (unsigned(args.m) + 3) / 4;
     unsigned index = blockIdx.x * BLOCK + threadIdx.x;
     if (index >= unsigned(args.n) * unsigned(extent_j)) return;
-    int i = index / extent_j, j = index % extent_j * 4;
+    int i = divide(index, args.by_extent_j), j = (index - i * extent_j) * 4;
     // four iterations at a time, by accesses of 16 bytes (wide_accesses)
     bool aligned = (size_t)args.a_data % 16 == 0 && (size_t)args.b_data % 16 == 0 && args.m % 4 == 0
         && args.b_n1 % 4 == 0;

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 1efe0e00, stencil.py:12:
+// shadesmith 0.1.0, vulkan d9460519, stencil.py:12:
 // stencil(a: ndarray[f32, 2], b: ndarray[f32, 2], order: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -8,12 +8,20 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
+// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
+uint divide(uint n, uvec2 by) {
+    uint high, low;
+    umulExtended(n, by.x, high, low);
+    return (high + n) >> by.y;
+}
+
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 a_data;      // a: ndarray[f32, 2]
     F32 b_data;      // b: ndarray[f32, 2]
     I32 order_data;  // order: ndarray[i32, 1]
+    uvec2 by_b_n1;   // to divide by b_n1 (launch_divisors)
     int a_n1;        // a.shape[1]
     int b_n0;        // b.shape[0]
     int b_n1;        // b.shape[1]
@@ -42,7 +50,7 @@ void main() {
     // an axis of the grid has at most 65,535 groups; the others are in further rows
     uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
     if (index >= uint(args.b_n0) * uint(args.b_n1)) return;
-    int i = int(index / args.b_n1), j = int(index % args.b_n1);
+    int i = int(divide(index, args.by_b_n1)), j = int(index - i * args.b_n1);
     float s = 0.0;  // :18
     // `!=`: by `<` NVIDIA's driver 580 leaves out iterations of some such loops (exact_ends)
     // stencil.py:19  for di, dj in ti.static(ti.ndrange((-1, 2), (-1, 2))):

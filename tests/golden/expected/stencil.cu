@@ -1,12 +1,16 @@
-// shadesmith 0.1.0, cuda 6a1ed45d, stencil.py:12:
+// shadesmith 0.1.0, cuda 354d79f8, stencil.py:12:
 // stencil(a: ndarray[f32, 2], b: ndarray[f32, 2], order: ndarray[i32, 1])
 
 #define BLOCK 128
+
+// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
+__device__ inline unsigned divide(unsigned n, uint2 by) { return (__umulhi(n, by.x) + n) >> by.y; }
 
 struct Args {
     const float *a_data;    // a: ndarray[f32, 2]
     float *b_data;          // b: ndarray[f32, 2]
     const int *order_data;  // order: ndarray[i32, 1]
+    uint2 by_b_n1;          // to divide by b_n1 (launch_divisors)
     int a_n1;               // a.shape[1]
     int b_n0;               // b.shape[0]
     int b_n1;               // b.shape[1]
@@ -35,7 +39,7 @@ __device__ inline int first(const Args &args, int x) {
 extern "C" __global__ void __launch_bounds__(BLOCK) stencil_0(const Args args) {
     unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
     if (index >= unsigned(args.b_n0) * unsigned(args.b_n1)) return;
-    int i = index / args.b_n1, j = index % args.b_n1;
+    int i = divide(index, args.by_b_n1), j = index - i * args.b_n1;
     float s = 0.0f;  // :18
     // stencil.py:19  for di, dj in ti.static(ti.ndrange((-1, 2), (-1, 2))):
     #pragma unroll

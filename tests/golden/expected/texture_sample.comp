@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 90f818d5, texture_sample.py:9:
+// shadesmith 0.1.0, vulkan a31bdc91, texture_sample.py:9:
 // kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2])
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -7,9 +7,17 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
+// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
+uint divide(uint n, uvec2 by) {
+    uint high, low;
+    umulExtended(n, by.x, high, low);
+    return (high + n) >> by.y;
+}
+
 layout(push_constant, scalar) uniform Args {
-    int labels_n0;  // labels.shape[0]
-    int labels_n1;  // labels.shape[1]
+    uvec2 by_labels_n1;  // to divide by labels_n1 (launch_divisors)
+    int labels_n0;       // labels.shape[0]
+    int labels_n1;       // labels.shape[1]
 } args;
 layout(set = 0, binding = 0) uniform sampler2D source;
 layout(set = 0, binding = 1) uniform sampler2D mask;
@@ -32,6 +40,7 @@ void task(int i, int j) {
 void main() {
     for (uint index = gl_GlobalInvocationID.x; index < uint(args.labels_n0) * uint(args.labels_n1);
         index += gl_NumWorkGroups.x * BLOCK) {
-        task(int(index / args.labels_n1), int(index % args.labels_n1));
+        uint i = divide(index, args.by_labels_n1);
+        task(int(i), int(index - i * args.labels_n1));
     }
 }

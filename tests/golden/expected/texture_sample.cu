@@ -1,10 +1,14 @@
-// shadesmith 0.1.0, cuda 808724ac, texture_sample.py:9:
+// shadesmith 0.1.0, cuda 9c8692f3, texture_sample.py:9:
 // kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2])
 
 #define BLOCK 128
 
 typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
+
+// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
+__device__ inline unsigned divide(unsigned n, uint2 by) { return (__umulhi(n, by.x) + n) >> by.y; }
+
 using vec2 = float2;
 using vec4 = float4;
 using ivec2 = int2;
@@ -42,6 +46,7 @@ struct Args {
     cudaTextureObject_t source;       // texture[f32, 2]
     cudaTextureObject_t mask_texels;  // texture[f32, 2], by texels
     cudaSurfaceObject_t labels;       // rw_texture[rg16u, 2]
+    uint2 by_labels_n1;               // to divide by labels_n1 (launch_divisors)
     int source_channels;              // channels of source: CUDA gives 0 for a missing alpha
     int mask_channels;                // channels of mask: CUDA gives 0 for a missing alpha
     int labels_n0;                    // labels.shape[0]
@@ -65,6 +70,7 @@ __device__ inline void task(const Args &args, int i, int j) {
 extern "C" __global__ void __launch_bounds__(BLOCK) kernel_0(const Args args) {
     for (unsigned index = blockIdx.x * BLOCK + threadIdx.x;
         index < unsigned(args.labels_n0) * unsigned(args.labels_n1); index += gridDim.x * BLOCK) {
-        task(args, int(index / args.labels_n1), int(index % args.labels_n1));
+        unsigned i = divide(index, args.by_labels_n1);
+        task(args, int(i), int(index - i * args.labels_n1));
     }
 }

@@ -1,5 +1,5 @@
 // ===== wrapped_0.comp
-// shadesmith 0.1.0, vulkan 0752b1d5, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, vulkan d0385f23, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -10,12 +10,20 @@ layout(local_size_x = BLOCK) in;
 // Python's % for a number from -b to 2 * b - 1, without a division.
 int mod_near_i32(int a, int b) { return a < 0 ? a + b : a < b ? a : a - b; }
 
+// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
+uint divide(uint n, uvec2 by) {
+    uint high, low;
+    umulExtended(n, by.x, high, low);
+    return (high + n) >> by.y;
+}
+
 layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer I32 { int v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4)
     restrict readonly buffer ReadU32 { uint v[]; };
 layout(push_constant, scalar) uniform Args {
     I32 a_data;          // a: ndarray[i32, 2]
     ReadU32 table_data;  // table: field[u32, 100]
+    uvec2 by_a_n1;       // to divide by a_n1 (launch_divisors)
     int n;               // n: i32
     int m;               // m: i32
     int a_n0;            // a.shape[0]
@@ -34,12 +42,13 @@ void task(int i, int j) {
 void main() {
     for (uint index = gl_GlobalInvocationID.x; index < uint(args.a_n0) * uint(args.a_n1);
         index += gl_NumWorkGroups.x * BLOCK) {
-        task(int(index / args.a_n1), int(index % args.a_n1));
+        uint i = divide(index, args.by_a_n1);
+        task(int(i), int(index - i * args.a_n1));
     }
 }
 
 // ===== wrapped_1.comp
-// shadesmith 0.1.0, vulkan a9f840c0, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, vulkan e247e38c, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -74,6 +83,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4)
 layout(push_constant, scalar) uniform Args {
     I32 a_data;          // a: ndarray[i32, 2]
     ReadU32 table_data;  // table: field[u32, 100]
+    uvec2 by_a_n1;       // to divide by a_n1 (launch_divisors)
     int n;               // n: i32
     int m;               // m: i32
     int a_n0;            // a.shape[0]

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 233db953, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, cuda 8086174e, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 
 #define BLOCK 128
 
@@ -21,6 +21,9 @@ __device__ inline int floor_div_i32(int a, int b) {
 // Python's % for a number from -b to 2 * b - 1, without a division.
 __device__ inline int mod_near_i32(int a, int b) { return a < 0 ? a + b : a < b ? a : a - b; }
 
+// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
+__device__ inline unsigned divide(unsigned n, uint2 by) { return (__umulhi(n, by.x) + n) >> by.y; }
+
 using ivec2 = int2;
 
 __device__ inline ivec2 floor_div(ivec2 a, int b) {
@@ -30,6 +33,7 @@ __device__ inline ivec2 floor_div(ivec2 a, int b) {
 struct Args {
     int *__restrict__ a_data;                 // a: ndarray[i32, 2]
     const uint32_t *__restrict__ table_data;  // table: field[u32, 100]
+    uint2 by_a_n1;                            // to divide by a_n1 (launch_divisors)
     int n;                                    // n: i32
     int m;                                    // m: i32
     int a_n0;                                 // a.shape[0]
@@ -49,7 +53,8 @@ __device__ inline void task_0(const Args &args, int i, int j) {
 extern "C" __global__ void __launch_bounds__(BLOCK) wrapped_0(const Args args) {
     for (unsigned index = blockIdx.x * BLOCK + threadIdx.x;
         index < unsigned(args.a_n0) * unsigned(args.a_n1); index += gridDim.x * BLOCK) {
-        task_0(args, int(index / args.a_n1), int(index % args.a_n1));
+        unsigned i = divide(index, args.by_a_n1);
+        task_0(args, int(i), int(index - i * args.a_n1));
     }
 }
 

@@ -21,7 +21,7 @@ from ..languages.common.target import Target
 from ..languages.registry import LANGUAGES
 from ..layout.layout import Layout, layout
 from ..layout.task_memory import memory_of
-from ..layout.trip_counts import NONE, choices_on_host, loop_indices, serial_trip_count
+from ..layout.trip_counts import NONE, choices_on_host, divisors_on_host, loop_indices, serial_trip_count
 from ..module.interface import BackendModule, Expression, SourceFile, TaskSource
 from .context import EmitContext, emit_context
 from .files import FileAssembler
@@ -42,6 +42,8 @@ def emit(kernel: Kernel, target: str, options: CompileOptions, capabilities: Cap
     settings = Target(language, exact=not options.fast_math, offsets=options.argument_offsets)
     while True:
         form = layout(kernel, settings, volatile=capabilities.volatile_vectors)
+        if form.divisors:
+            form.interface = replace(form.interface, divisors=divisors_on_host(form))
         context = emit_context(kernel, settings, form, options, capabilities)
         module, hidden = _print_module(context)
         if hidden <= settings.referenced:

@@ -14,6 +14,7 @@ In: a printed task of a GPU. Out: the lines between the head of its entry and it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from ...ir.statements import Const
@@ -46,7 +47,8 @@ def fits_entry(language: Language, p: PrintedTask) -> bool:
     indices = {f"int {name}" for name in (*p.names, *chosen)} | {f"{language.unsigned} {INDEX}"}
     is_called_once = not (p.grid.is_strided or p.task.reductions or p.task.block_sums)
     is_named = p.index == INDEX and INDEX not in p.names and indices.issuperset(p.parameters)
-    return is_called_once and is_named and not ((p.prologue or p.threads.declarations) and p.shared_names)
+    has_names = bool(p.prologue or p.threads.declarations or p.threads.quotients)
+    return is_called_once and is_named and not (has_names and p.shared_names)
 
 
 def entry_head(language: Language, p: PrintedTask, block: str) -> str:
@@ -131,6 +133,27 @@ def opening(language: Language, p: PrintedTask, block: str) -> list[str]:
         else:
             lines.append(f"{language.unsigned} {INDEX} = {number};")
             lines += [f"if ({INDEX} >= {threads.count}) return;"] if is_guarded else []
-        used = [f"{name} = {value}" for name, value in zip(p.names, values) if f"int {name}" in p.parameters]
-        lines += [f"int {', '.join(used)};"] if used else []
+        used = {p.names[axis]: values[axis] for axis in p.axes}
+        lines += _declared(language, [] if has_rows else threads.quotients_of(p.axes), used, p.names[0])
     return fitted("\n".join(INDENT + line for line in lines)).split("\n")
+
+
+def _declared(language: Language, quotients: list[tuple[str, str]], indices: dict[str, str], first: str) -> list[str]:
+    """Return the declarations of indices, by name, and of the quotients that they are computed from.
+
+    first: the name of the first index, which may be a quotient itself.
+    """
+    if quotients and quotients[-1][0] == first:  # declared once, as an index
+        value = quotients.pop()[1]
+        indices = {first: f"int({value})" if language.converts_explicitly else value} | {
+            name: value for name, value in indices.items() if name != first
+        }
+    lines = quotient_lines(language, quotients)
+    if indices:
+        lines.append(f"int {', '.join(f'{name} = {value}' for name, value in indices.items())};")
+    return lines
+
+
+def quotient_lines(language: Language, quotients: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the declarations of quotients."""
+    return [f"{language.unsigned} {name} = {value};" for name, value in quotients]

@@ -45,7 +45,16 @@ from ..print.threads import (
 )
 from .banner import banner, first_line, loop_location, origin_of, python_line, task_title
 from .context import EmitContext
-from .entries import block_of_tile, entry_head, fits_entry, launch_bounds, opening, pointers, registers_note
+from .entries import (
+    block_of_tile,
+    entry_head,
+    fits_entry,
+    launch_bounds,
+    opening,
+    pointers,
+    quotient_lines,
+    registers_note,
+)
 from .names import headers, member_types, referenced_names
 from .render import render
 from .tasks import PrintedTask, attributes_of
@@ -240,6 +249,7 @@ class FileAssembler:
         if p.block_sums is not None and p.block_sums.own:
             arguments = [OWN, *p.arguments]
         call = f"{p.function}({', '.join(arguments)});"
+        quotients = quotient_lines(language, threads.quotients_of(p.axes)) if threads else []
         lanes = [LANES_NOTE] if p.task.as_lanes else []
         lines: list[str] = []
         omp = ""
@@ -252,9 +262,9 @@ class FileAssembler:
             **self._head(p, parameters),
             entry=p.entry,
             body="\n".join([INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body]),
-            call=call,
+            call="\n".join([*quotients, call]),
             attribute="".join(f"{name} " for name in attributes_of(p.task)),
-            guarded_call=_guarded(threads.count if threads else "1", call),
+            guarded_call=_guarded(threads.count if threads else "1", [*quotients, call]),
             block=context.threads_of_block(p.task),
             bounds=launch_bounds(p.task, context.block_size(p.task)),
             registers=registers_note(p.task) if context.options.why_comments else "",
@@ -379,10 +389,12 @@ def _counts(threads: Threads | None) -> dict[str, str]:
     return {"count": threads.limit, "device_count": threads.device_count}
 
 
-def _guarded(count: str, call: str) -> list[str]:
+def _guarded(count: str, lines: list[str]) -> list[str]:
     """Return the lines of an entry that end in the call, for threads that have an iteration."""
-    line = f"if (index < {count}) {call}"
-    return [line] if len(INDENT + line) <= COLUMNS else [f"if (index < {count}) {{", INDENT + call, "}"]
+    line = f"if (index < {count}) {lines[-1]}"
+    if len(lines) == 1 and len(INDENT + line) <= COLUMNS:
+        return [line]
+    return [f"if (index < {count}) {{", *(INDENT + line for line in lines), "}"]
 
 
 SCALAR = '__asm__ volatile("");  // gcc 12 makes wrong vectors of such choices (conditional_loads)'

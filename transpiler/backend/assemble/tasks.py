@@ -39,7 +39,7 @@ from ..print.blocks import WRITERS as BLOCK_WRITERS
 from ..print.expressions import Expressions
 from ..print.functions import WRITERS as CALL_WRITERS
 from ..print.functions import PrintedFunction, leave_by_loop, print_function, return_writer
-from ..print.iteration_order import part_names
+from ..print.iteration_order import NAMES_OF_ENTRIES, part_names
 from ..print.line_comments import shortened
 from ..print.lines import Line
 from ..print.loop_heads import bound, declare_axis
@@ -78,7 +78,7 @@ EFFECTS: dict[type, Callable[..., None]] = {
     **TEXTURE_WRITERS,
 }  # fmt: skip
 """The printer of each statement with an effect."""
-GENERATED = ["blocks", "count", "first", "index", "item", ELEMENT, "part", "stride"]
+GENERATED = [*NAMES_OF_ENTRIES, ELEMENT]
 """Variables of an entry for the threads of a GPU."""
 
 
@@ -125,6 +125,11 @@ class PrintedTask:
     shared_names: set[str]
     statements: list[Statement]
     memory: Slots
+
+    @property
+    def axes(self) -> list[int]:
+        """The axes of the loop whose indices are parameters."""
+        return [axis for axis, name in enumerate(self.names) if f"int {name}" in self.parameters]
 
 
 def attributes_of(task: Task) -> list[str]:
@@ -382,7 +387,8 @@ class TaskPrinter:
             first = printer.names.declare(bound_name("first", names[-1]))
             threads = spread_runs(printer.e, task.loop, names, context.layout, first, context.lanes(task))
         elif task.loop is not None:
-            threads = spread(printer.e, task.loop, names, context.layout, task.wide_counter)
+            declare = printer.names.declare
+            threads = spread(printer.e, task.loop, names, context.layout, task.wide_counter, declare)
         if task.reductions:
             printer.comments = task.ends_alone and context.options.line_comments != "none"
             print_reductions(printer, task, reductions, self.capabilities, self._with_comments)

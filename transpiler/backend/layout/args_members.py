@@ -12,8 +12,12 @@ from ...ir.snodes import Node, memory_of
 from ...ir.sparse import CELL_MEMBERS, NodeUse, sparse_array
 from ...ir.sparse_storage import COUNTERS
 from ...ir.statements import (
+    ArgLoad,
     Array,
+    ArrayShape,
     Parameter,
+    RangeFor,
+    is_const,
 )
 from ...ir.tasks import Kernel
 from ...ir.textures import Texture, TextureFetch, TextureSample, describe_texture
@@ -28,7 +32,7 @@ from ...ir.types import (
 )
 from ...lazy_dataclasses import dataclass
 from ..languages.common.language import Language
-from ..languages.common.naming import Names
+from ..languages.common.naming import Names, bound_name, legal
 from ..languages.common.syntax import storage_name, type_name
 from ..languages.common.target import Target
 from ..module.interface import Member
@@ -36,7 +40,7 @@ from .declarations import Access, BufferReferences, array_type
 from .sparse_functions import SparseSource
 from .structs import Structs
 from .tree_structs import TreeSource, elements_of
-from .usage import Usage
+from .usage import Divisor, Key, Usage
 from .used_names import no_members, parameters_of
 from .whole_loads import row_of
 
@@ -144,6 +148,8 @@ class ArgsMembers:
             if array.ndim and not self.language.has_pointers:
                 note = f"{array.name}: its first element, counted from the one at the lowest address"
                 self._add(f"{array.name}_begin", ("begin", array), "i32", "int", note, [("begin", array.binding)], 4)
+        for number, (key, divisor) in enumerate(self.usage.divisors.items()):
+            self._divisor(number, key, divisor)
         if self.usage.random:
             declared = type_name(self.language, u32)
             self._add("seed", "seed", "u32", declared, "seed of the random numbers of this launch", [("seed",)], 4)
@@ -163,6 +169,18 @@ class ArgsMembers:
             source = ("texture_channels", texture.binding)
             note = f"channels of {texture.name}: CUDA gives 0 for a missing alpha"
             self._add(f"{texture.name}_channels", ("channels", texture), "i32", "int", note, [source], 4)
+
+    def _divisor(self, number: int, key: Key, divisor: Divisor) -> None:
+        """Add the multiplier and the shift by which the source divides by the trip count along an axis."""
+        loop, axis = divisor.loop, divisor.axis
+        of = next((item for item in self.items if item.key == _whole(loop, axis)), None)
+        if of is None:
+            index = loop.names[axis] if axis < len(loop.names) else f"i{axis}"
+            name, note = bound_name("extent", legal(index)), f"the extent along {index}"
+        else:
+            name, note = of.name, of.name
+        note = f"to divide by {note} (launch_divisors)"
+        self._add(f"by_{name}", key, "u64", self.language.unsigned_pair, note, [("divisor", number)], POINTER_BYTES)
 
     def is_of_cells(self, array: Array) -> bool:
         """Return whether an array is reached through a member of a sparse node."""
@@ -264,6 +282,18 @@ class ArgsMembers:
         own = [a for a in self.usage.arrays if a.place is not None and memory_of(a.place) is tree.part]
         kinds = groupby(sorted(own, key=lambda a: a.binding), array_type)
         return ", ".join(f"{', '.join(a.name for a in alike)}: {kind}" for kind, alike in kinds)
+
+
+def _whole(loop: RangeFor, axis: int) -> object:
+    """Return the key of the argument or extent that is the trip count along an axis, None if there is none."""
+    if not is_const(loop.starts[axis], 0) or not is_const(loop.steps[axis], 1):
+        return None
+    match loop.ends[axis]:
+        case ArgLoad(parameter=parameter):
+            return parameter
+        case ArrayShape(array=array, axis=number):
+            return (array, number)
+    return None
 
 
 def fixed_members(kernel: Kernel, usage: Usage) -> list[str]:

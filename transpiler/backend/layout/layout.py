@@ -54,7 +54,7 @@ from .own_buffers import ResultBuffer, TemporaryBuffer, result_buffer, temporary
 from .sparse_functions import SparseSource
 from .structs import Structs, make_structs
 from .tree_structs import TreeSource, write_tree
-from .usage import Usage, collect, use_all
+from .usage import Key, Usage, collect, use_all
 from .used_names import no_members, parameters_of, taken_names
 
 TEXTURE_PARTS = ("texels", "channels")
@@ -94,6 +94,7 @@ class Layout:
     constants: NamedConstants
     memory: MemoryExpressions
     declared: dict[Array, str]
+    divisors: dict[Key, str]
     report: str = "args.report"
     copies_members: bool = False
 
@@ -170,6 +171,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         constants=constants,
         memory=memory,
         declared={item.key: item.declared for item in items if isinstance(item.key, Array)},
+        divisors={key: expressions[key] for key in usage.divisors},
     )
 
 

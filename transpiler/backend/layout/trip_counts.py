@@ -29,14 +29,9 @@ from ...ir.types import Scalar, Type, i32
 from ...options import MAX_ITERATIONS
 from ..module.interface import Expression, LoopIndices
 from .layout import Layout
+from .usage import HOST_OPERATIONS
 
 NONE: Expression = ("const", 0)
-HOST_OPERATIONS: dict[str, str] = {
-    **{name: name for name in ("add", "sub", "mul", "floordiv", "mod", "min", "max", "raw_div", "ge", "select")},
-    "plain_div": "floordiv", "plain_mod": "mod",
-    "wrapping_add": "add", "wrapping_sub": "sub", "wrapping_mul": "mul",
-}  # fmt: skip
-"""Operations in bounds that a host computes, and as which operation of `ops.HOST_OPS`."""
 AS_THEY_ARE = ("ge", "select")
 """Of these, those whose results wrap nothing."""
 
@@ -257,6 +252,12 @@ def _exact_bounds(operation: Operation) -> tuple[int, int]:
         case "floordiv" | "raw_div" if c > 0:
             return min(a, 0), max(b, 0)
     return -1 << 64, 1 << 64
+
+
+def divisors_on_host(layout: Layout) -> tuple[Expression, ...]:
+    """Return the numbers of a launch that the source divides by, in the order of `Usage.divisors`."""
+    found = [extent_on_host(layout, divisor.loop, divisor.axis) for divisor in layout.usage.divisors.values()]
+    return tuple(expression for expression in found if expression is not None)  # all are: they have a key
 
 
 # --- serial loops -----------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ through one pointer (Vulkan), by pointer (C).
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import asdict, field
 from typing import Any
 
@@ -16,6 +17,16 @@ from ...lazy_dataclasses import dataclass
 Expression = tuple[Any, ...]
 """An expression that a host evaluates on arguments: ("const", n), ("member", k), or (op, a, b) with an operation of
 `ir.ops.HOST_OPS`. ("member", k) is the value packed for `Interface.members[k]`."""
+
+
+def members_of(expression: Expression) -> Iterator[int]:
+    """Yield the numbers of the members that an expression contains."""
+    if expression[0] == "member":
+        yield int(expression[1])
+    elif expression[0] != "const":
+        for operand in expression[1:]:
+            yield from members_of(operand)
+
 
 PACK_CODES = {
     "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
@@ -44,6 +55,7 @@ class Member:
       ("texels", slot)                   CUDA: the object through which single texels of a sampled texture are read
       ("texture_channels", slot)         CUDA: channels of a sampled texture (i32); a missing alpha is 1
       ("texture_shape", slot, axis)      extent of a texture (i32)
+      ("divisor", number)                an entry of `Interface.divisors` as `divisors.packed_divisor` packs it (u64)
       ("temporaries",), ("result",)      address of the kernel's own buffers
       ("seed",)                          u32 that differs from launch to launch
       ("report",)                        address of the buffer for print and assert records
@@ -235,6 +247,8 @@ class Interface:
     """Sites of `print` and `assert` by number: kind, file, line, message or parts, value types."""
     textures: tuple[TextureBinding, ...] = ()
     """By binding."""
+    divisors: tuple[Expression, ...] = ()
+    """Numbers of a launch by which the source divides; none reads a member that is a divisor."""
 
     def takes_strides(self, slot: int) -> bool:
         """Return whether the source addresses the elements of an array by strides, which each launch gives."""
@@ -274,6 +288,8 @@ class BackendModule:
         for task in data["tasks"]:
             if not task["few_block"]:  # as in archives of before
                 del task["few_block"]
+        if not self.interface.divisors:  # likewise
+            del data["interface"]["divisors"]
         return data
 
     def source(self) -> str:

@@ -26,6 +26,7 @@ from .interface import (
     TaskSource,
     TextureBinding,
     TreeAddress,
+    members_of,
 )
 from .records import message_parts, text_writer
 
@@ -198,7 +199,7 @@ def _expression(data: Any, path: str, depth: int = 0) -> Expression:
 SOURCES: dict[str, int] = {
     "argument": 2, "pointer": 1, "gradient": 1, "shape": 2, "capacity": 1, "stride": 2, "begin": 1, "temporaries": 0,
     "result": 0, "seed": 0, "report": 0, "texture": 1, "texels": 1, "texture_channels": 1,
-    "texture_shape": 2,
+    "texture_shape": 2, "divisor": 1,
 }  # fmt: skip
 """Source of a member -> number of integers after its name: see `interface.Member`."""
 
@@ -357,6 +358,7 @@ INTERFACE: dict[str, Reader] = {
     "temporaries_size_bytes": number(0, MAX_BYTES),
     "reports": list_of(_site),
     "textures": list_of(lambda data, path: read_object(data, path, TEXTURE, TextureBinding)),
+    "divisors": list_of(expression, 256),
 }
 OPTIONS: dict[str, Reader] = {"fast_math": boolean, "debug": boolean, "recursive": boolean}
 
@@ -369,10 +371,21 @@ def _options(data: Any, path: str) -> dict[str, Any]:
     return result
 
 
+def _without(table: dict[str, Reader], data: Any, name: str) -> dict[str, Reader]:
+    """Return a table without a field that data may lack, if these do."""
+    has_field = type(data) is dict and name in data
+    return table if has_field else {other: read for other, read in table.items() if other != name}
+
+
+def _interface(data: Any, path: str) -> Interface:
+    """Read an interface, which may lack divisors."""
+    result: Interface = read_object(data, path, _without(INTERFACE, data, "divisors"), Interface)
+    return result
+
+
 def _task(data: Any, path: str) -> TaskSource:
     """Read a task, of which the threads of blocks for few iterations may be missing."""
-    has_few = type(data) is dict and "few_block" in data
-    table = TASK if has_few else {name: read for name, read in TASK.items() if name != "few_block"}
+    table = _without(TASK, data, "few_block")
     result: TaskSource = read_object(data, path, table, TaskSource)
     return result
 
@@ -382,7 +395,7 @@ MODULE: dict[str, Reader] = {
     "target": one_of(*TARGETS),
     "files": list_of(lambda data, path: read_object(data, path, FILE, SourceFile), 4096),
     "tasks": list_of(_task, 4096),
-    "interface": lambda data, path: read_object(data, path, INTERFACE, Interface),
+    "interface": _interface,
     "options": _options,
 }
 
@@ -406,6 +419,10 @@ def check_module(module: BackendModule) -> None:
                 _check_members(each, path, len(interface.members))
         if task.loop is not None:
             _check_loop(task.loop, task, f"{path}.loop")
+    for each in interface.divisors:
+        _check_members(each, "$.interface.divisors", len(interface.members))
+        if any(interface.members[k].source[0] == "divisor" for k in members_of(each)):
+            raise invalid("$.interface.divisors", "one is a number that is packed for another")
     _check_memory(interface)
     _check_arrays(interface)
     for index, texture in enumerate(interface.textures):
@@ -486,6 +503,8 @@ def _check_source(member: Member, interface: Interface, path: str) -> None:
             raise invalid(f"{path}.source", f"there are {len(interface.arrays)} arrays")
         if len(member.source) == 3 and member.source[2] >= interface.arrays[slot].ndim:
             raise invalid(f"{path}.source", f"array {slot} has {interface.arrays[slot].ndim} axes")
+    if kind == "divisor" and (member.type != "u64" or member.source[1] >= len(interface.divisors)):
+        raise invalid(path, f"there are {len(interface.divisors)} divisors, each of type u64")
     if kind in ("texture", "texels", "texture_channels", "texture_shape"):
         slot = member.source[1]
         if slot >= len(interface.textures):

@@ -6,7 +6,7 @@ the host computes (`interface.Expression`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -22,19 +22,16 @@ from ..languages.common.naming import bound_name
 from ..languages.common.one_line import INDENT
 from ..languages.common.syntax_forms import ADD, MULTIPLY, PRIMARY, UNARY, Rendered
 from ..layout.layout import Layout
-from ..layout.trip_counts import constant_count, has_constant_step, known_extents, number_limits, step_of
+from ..layout.trip_counts import constant_count, has_constant_step, known_extents, step_of
 from ..module.interface import Expression
 from .expressions import Expressions
-from .iteration_order import first_index, index_of_iteration, nested_loops
+from .iteration_order import differences, index_of_axis, inside, is_wide, nested_loops, quotients_of_index
 from .loop_heads import bound, comparison_operand, loop_head
 
 MANY_ITERATIONS, FEW_ITERATIONS = 8192, 64
 """Iterations from which a loop is worth threads on the host: with a short body, with a body that contains loops."""
 FEW_ROWS = 64
 """Iterations of outer loops below which the threads of a host share the iterations of all loops."""
-
-FARTHEST = 1 << 16
-"""The step of a loop over an array that is no longer than 2^31 numbers without the last step."""
 
 MAX_COMPARED = 10
 """Pairs of addresses that gcc compares before a loop to exclude overlap."""
@@ -61,6 +58,13 @@ class Threads:
     linear: str = "index"
     unsigned_indices: Sequence[str] = ()
     by_block: Sequence[str] = ()
+    quotients: Sequence[tuple[str, str]] = ()
+    """Names and values of the unsigned numbers in `indices`: of all axes but the last, of all but two, and so on."""
+
+    def quotients_of(self, axes: Sequence[int]) -> list[tuple[str, str]]:
+        """Return those of `quotients` that the indices along some axes need."""
+        outermost = max(0, min(axes) - 1) if axes else len(self.indices)
+        return list(self.quotients[: max(0, len(self.indices) - 1 - outermost)])
 
     @property
     def device_count(self) -> str:
@@ -73,8 +77,18 @@ class Threads:
         return "count" if self.device_count else self.count
 
 
-def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout, is_wide: bool = False) -> Threads:
-    """Return how `loop` becomes threads, or nested loops if the target has those. is_wide: its indices have 64 bits."""
+def spread(
+    e: Expressions,
+    loop: RangeFor,
+    names: list[str],
+    layout: Layout,
+    has_wide_index: bool = False,
+    declare: Callable[[str], str] = str,
+) -> Threads:
+    """Return how `loop` becomes threads, or nested loops if the target has those.
+
+    has_wide_index: its indices have 64 bits. declare: returns a free name of the entry.
+    """
     axes = range(len(loop.starts))
     extents, known = known_extents(loop, layout)
     declarations: list[str] = []
@@ -83,7 +97,7 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout, is_
             heads, indices, number = nested_loops(loop, names, lambda axis: loop_head(e, loop, axis, names[axis]))
             return Threads(declarations, str(known), indices, heads, extents, number)
         _declare_ends(e, loop, names, declarations)
-        heads = [loop_head(e, loop, axis, names[axis], is_wide=is_wide or _is_wide(loop, axis)) for axis in axes]
+        heads = [loop_head(e, loop, axis, names[axis], is_wide=has_wide_index or is_wide(loop, axis)) for axis in axes]
         factors = _factors([_difference(e, loop, axis) for axis in axes])
         count = ("(long long)" if len(factors) > 1 else "") + " * ".join(factors)
         return Threads(declarations, count, names, heads, extents, _number(e, loop, names))
@@ -94,10 +108,15 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout, is_
         text if text.isdigit() or text in constant else e.language.as_unsigned(text) for text in _factors(texts)
     )
     factors = ["1" if text == "0" else text for text in texts]  # without iterations, too, no division by zero
-    indices = [_index(e, loop, axis, factors) for axis in axes]
-    unsigned = [_index(e, loop, axis, factors, converts=False) for axis in axes]
+    quotients = quotients_of_index(e, loop, names, factors, declare) if loop.packs_divisors else []
+    parts = differences(quotients, factors) if quotients else []
+    indices = [index_of_axis(e, loop, axis, factors, parts=parts) for axis in axes]
+    unsigned = [index_of_axis(e, loop, axis, factors, converts=False, parts=parts) for axis in axes]
     by_block = _indices_by_block(e, loop, factors)
-    return Threads(declarations, count, indices, [], extents, unsigned_indices=unsigned, by_block=by_block)
+    return Threads(
+        declarations, count, indices, [], extents,
+        unsigned_indices=unsigned, by_block=by_block, quotients=quotients,
+    )  # fmt: skip
 
 
 def _indices_by_block(e: Expressions, loop: RangeFor, factors: list[str]) -> list[str]:
@@ -108,7 +127,7 @@ def _indices_by_block(e: Expressions, loop: RangeFor, factors: list[str]) -> lis
     if constant_range(loop, len(factors) - 1) is None:
         return []
     outer = range(len(factors) - 1)
-    return [*(_index(e, loop, axis, factors[:-1], converts=False, linear=block) for axis in outer), thread]
+    return [*(index_of_axis(e, loop, axis, factors[:-1], converts=False, linear=block) for axis in outer), thread]
 
 
 def _factors(texts: list[str]) -> list[str]:
@@ -163,7 +182,7 @@ def spread_blocks(
 def indices_in_block(e: Expressions, loop: RangeFor, linear: str) -> list[str]:
     """Return a thread's indices in C, computed from `index`, or from the expression `linear` if that is readable."""
     extents = [extent_in_c(e, loop, axis) for axis in range(len(loop.starts))]
-    texts = [_index(e, loop, axis, extents) for axis in range(len(loop.starts))]
+    texts = [index_of_axis(e, loop, axis, extents) for axis in range(len(loop.starts))]
     return [
         f"{text.removesuffix('index')}{linear}" if text == "index" or text.endswith("+ index") else text
         for text in texts
@@ -205,18 +224,6 @@ def _is_same_number(a: Statement, b: Statement) -> bool:
     return a is b
 
 
-def _is_wide(loop: RangeFor, axis: int) -> bool:
-    """Return whether numbers of 32 bits may not count the iterations of a loop, since they are far apart."""
-    start, end = loop.starts[axis], loop.ends[axis]
-    if not has_constant_step(loop, axis) or start.type != i32 or abs(step_of(loop, axis)) == 1:
-        return False
-    step, (low, high) = step_of(loop, axis), (start, end) if step_of(loop, axis) > 0 else (end, start)
-    if isinstance(high, ArrayShape) and is_const(low, 0):
-        return abs(step) > FARTHEST
-    span = number_limits(high)[1] - number_limits(low)[0]
-    return span + abs(step) > MAX_ITERATIONS
-
-
 def _known_extent(e: Expressions, loop: RangeFor, axis: int) -> str:
     """Return a constant trip count along an axis as a factor, by the names of which its bounds are made."""
     start, end, step = loop.starts[axis], loop.ends[axis], step_of(loop, axis)
@@ -229,8 +236,8 @@ def _known_extent(e: Expressions, loop: RangeFor, axis: int) -> str:
     if step == 1:
         return text.source if is_plain(text.source) else f"({text.source})"
     if span % step == 0:
-        return f"({_inside(text, MULTIPLY)} / {step})"
-    return f"(({_inside(text, ADD)} + {step - 1}) / {step})"
+        return f"({inside(text, MULTIPLY)} / {step})"
+    return f"(({inside(text, ADD)} + {step - 1}) / {step})"
 
 
 def _origin_of_span(start: Const, end: Const) -> Origin | None:
@@ -281,9 +288,9 @@ def _span(e: Expressions, low: Statement, high: Statement) -> str:
             Const(origin=None, value=start),
         ) if not is_plain(e.of(high).source):
             distance = (int(more) if op == "add" else -int(more)) - int(start)
-            text = _inside(bound(e, rest), ADD)
+            text = inside(bound(e, rest), ADD)
             return text if distance == 0 else f"{text} {'-' if distance < 0 else '+'} {abs(distance)}"
-    return f"{_inside(bound(e, high), ADD)} - {_inside(bound(e, low), MULTIPLY)}"
+    return f"{inside(bound(e, high), ADD)} - {inside(bound(e, low), MULTIPLY)}"
 
 
 def is_plain(text: str) -> bool:
@@ -307,7 +314,7 @@ def _number(e: Expressions, loop: RangeFor, names: list[str]) -> str:
     text = ""
     for axis, name in enumerate(names):
         start, step = bound(e, loop.starts[axis]), step_of(loop, axis)
-        own = name if start.source == "0" else f"({name} - {_inside(start, MULTIPLY)})"
+        own = name if start.source == "0" else f"({name} - {inside(start, MULTIPLY)})"
         own = own if step == 1 else f"{own} / {step}"
         count = f"({_difference(e, loop, axis)} + {step - (1 if step > 0 else -1)}) / {step}" if step != 1 else ""
         count = f"({count})" if count else _difference(e, loop, axis)
@@ -342,7 +349,7 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
     else:
         span = _span(e, *((start, end) if step > 0 else (end, start)))
         if isinstance(start, Const) and start.value == 0:
-            span = rendered.source if step > 0 else f"-{_inside(rendered, PRIMARY)}"
+            span = rendered.source if step > 0 else f"-{inside(rendered, PRIMARY)}"
         if abs(step) > 1:
             span = f"({span} + {abs(step) - 1}) / {abs(step)}"
         text = f"max({span}, 0)"
@@ -372,7 +379,7 @@ def _chosen_extent(e: Expressions, loop: RangeFor, axis: int, name: str, declara
     step, extent = e.step_names[loop, axis], bound_name("extent", name)
     declarations.append(f"int {step} = {bound(e, loop.steps[axis]).source};")
     e.rendered[loop.steps[axis]] = Rendered(step)
-    text = f"({_inside(bound(e, loop.ends[axis]), ADD)} - 1) / {step} + 1"
+    text = f"({inside(bound(e, loop.ends[axis]), ADD)} - 1) / {step} + 1"
     if not isinstance(loop.ends[axis], ArrayShape):
         text = f"max({text}, 0)"
         e.symbols.call("max")
@@ -380,57 +387,6 @@ def _chosen_extent(e: Expressions, loop: RangeFor, axis: int, name: str, declara
         return text
     declarations.append(f"int {extent} = {text};")
     return extent
-
-
-def _index(
-    e: Expressions, loop: RangeFor, axis: int, extents: list[str], converts: bool = True, linear: str = "index"
-) -> str:
-    """Return the index along an axis from the linear `index`.
-
-    It is divided by the inner extents one after the other, last axis first: compilers share these quotients among axes.
-    """
-    converts = converts and not e.language.nested_loops
-    if loop.order:
-        return _index_in_order(loop, axis, converts)
-    inner = extents[axis + 1 :]
-    if inner and all(text.isdigit() for text in inner):
-        inner = [str(prod(map(int, inner)))]
-    text = " / ".join([linear, *reversed(inner)])
-    if axis > 0:
-        text = f"{text} % {extents[axis]}"
-    if not has_constant_step(loop, axis):  # from 0
-        return f"{f'int({text})' if converts else text} * {bound(e, loop.steps[axis]).source}"
-    step, start = step_of(loop, axis), loop.starts[axis]
-    if _is_wide(loop, axis) and not e.language.nested_loops:
-        from_start = (
-            f"{e.language.as_unsigned(bound(e, start).source)} {'+' if step > 0 else '-'} {text} * {abs(step)}u"
-        )
-        return f"int({from_start})"
-    if isinstance(start, Const) and (start.value < 0 or (step < 0 and start.value == 0)):
-        converts = not e.language.nested_loops  # no sum with a negative number is unsigned
-    text = f"int({text})" if converts else text
-    if abs(step) != 1:
-        text = f"{text} * {abs(step)}"
-    if isinstance(start, Const) and start.value == 0:
-        return text if step > 0 else f"-{text}"
-    rendered = bound(e, start)
-    return f"{_inside(rendered, ADD)} {'+' if step > 0 else '-'} {text}"
-
-
-def _index_in_order(loop: RangeFor, axis: int, converts: bool) -> str:
-    text, is_sum = index_of_iteration(loop, axis)
-    start = first_index(loop, axis)
-    if text == "0":
-        return str(start)
-    if converts:
-        text = f"int({text})"
-    elif start and is_sum:
-        text = f"({text})"
-    return f"{start} + {text}" if start else text
-
-
-def _inside(rendered: Rendered, needed: int) -> str:
-    return rendered.source if rendered.precedence >= needed else f"({rendered.source})"
 
 
 def index_ranges(e: Expressions, task: Task, names: list[str], threads: Threads) -> list[str]:

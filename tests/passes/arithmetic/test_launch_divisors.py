@@ -1,0 +1,113 @@
+"""Pass `launch_divisors`: indices of loops over several axes, by multipliers and shifts that a launch packs."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+from shadesmith.transpiler.backend.module.divisors import LARGEST, packed_divisor
+
+Cube = ti.types.ndarray(ti.i32, 3)
+Square = ti.types.ndarray(ti.i32, 2)
+
+
+def quotient(number: int, packed: int) -> int:
+    """Return what a source computes."""
+    return ((number * (packed & 0xFFFFFFFF) >> 32) + number) >> (packed >> 32)
+
+
+def test_quotients_are_exact() -> None:
+    draw = random.Random(1)
+    powers = [2**k + more for k in range(31) for more in (-1, 0, 1)]
+    for divisor in [*range(1, 99), *powers[1:-1], LARGEST, *(draw.randint(1, LARGEST) for _ in range(500))]:
+        most, packed = LARGEST // divisor * divisor, packed_divisor(divisor)
+        assert packed < 1 << 38
+        for number in (0, divisor - 1, divisor, most - 1, most, LARGEST, draw.randint(0, LARGEST)):
+            assert quotient(number, packed) == number // divisor, (number, divisor)
+    assert [quotient(LARGEST, packed_divisor(number)) for number in (0, -1, -LARGEST, 2**31)] == [0] * 4
+
+
+@ti.kernel
+def number_inner(x: Cube):
+    n, m = x.shape[0], x.shape[1]
+    for i, j, k in ti.ndrange((1, n - 1), m, (2, x.shape[2])):
+        x[i, j, k] = (i * 100 + j) * 100 + k
+
+
+def test_extents_of_arrays(target: str) -> None:
+    for shape in ((3, 1, 3), (4, 5, 6), (9, 7, 33), (2, 2, 2), (3, 4, 2)):
+        x = ti.ndarray(ti.i32, shape)
+        number_inner(x)
+        i, j, k = np.indices(shape)
+        is_inner = (i > 0) & (i < shape[0] - 1) & (k >= 2)
+        np.testing.assert_array_equal(x.to_numpy(), np.where(is_inner, (i * 100 + j) * 100 + k, 0))
+
+
+@ti.kernel
+def number_part(x: Square, n: ti.i32, m: ti.i32):
+    for i, j in ti.ndrange(n, m):
+        x[i, j] = i * 100 + j + 1
+
+
+@pytest.mark.targets("vulkan", "cuda")
+@pytest.mark.filterwarnings("ignore:argument 2")
+def test_extents_of_arguments(target: str) -> None:
+    x = ti.ndarray(ti.i32, (9, 50))
+    i, j = np.indices((9, 50))
+    sizes: list[tuple[Any, Any]] = [(3, 4), (3, 5), (0, 5), (5, 0), (-3, 7), (7, -3), (np.uint8(9), np.int64(50))]
+    for n, m in [*sizes, (5, 2**32 + 4)]:  # which wraps, with a warning
+        x.fill(0)
+        number_part(x, n, m)
+        is_part = (i < n) & (j < (4 if m > 2**31 else m))
+        np.testing.assert_array_equal(x.to_numpy(), np.where(is_part, i * 100 + j + 1, 0))
+
+
+@pytest.mark.targets("vulkan", "cuda")
+def test_graphs_and_archives_pack_them(target: str) -> None:
+    from shadesmith.runtime.aot.container import write_container
+
+    if target == "python":
+        pytest.skip("the interpreter has nothing to archive")
+    module = ti.aot.Module()
+    module.add_kernel(number_part)
+    loaded = ti.aot.load(write_container(module.members()))
+    builder = ti.graph.GraphBuilder()
+    arguments = [ti.graph.Arg(ti.graph.ArgKind.NDARRAY, "x", ti.i32, ndim=2)]
+    arguments += [ti.graph.Arg(ti.graph.ArgKind.SCALAR, name, ti.i32) for name in "nm"]
+    builder.dispatch(number_part, *arguments)
+    graph = builder.compile()
+    i, j = np.indices((9, 50))
+    for n, m in ((3, 4), (9, 50), (4, 3)):
+        for launch in (loaded.number_part, lambda x, n, m: graph.run({"x": x, "n": n, "m": m})):
+            x = ti.ndarray(ti.i32, (9, 50))
+            launch(x, n, m)
+            np.testing.assert_array_equal(x.to_numpy(), np.where((i < n) & (j < m), i * 100 + j + 1, 0))
+
+
+def test_sources() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x = ti.ndarray(ti.i32, (4, 5, 6))
+    cuda, glsl = (number_inner.source(x, arch=arch) for arch in (ti.cuda, ti.vulkan))
+    assert "uint2 by_m;  " in cuda and "uint2 by_extent_k;" in cuda
+    assert "unsigned ij = divide(index, args.by_extent_k);" in cuda
+    assert "unsigned number_i = divide(ij, args.by_m);" in cuda
+    assert "int i = 1 + number_i, j = ij - number_i * args.m, k = (index - ij * extent_k) * 4;" in cuda
+    assert "umulExtended(n, by.x, high, low);" in glsl and "uint ij = divide(index, args.by_extent_k);" in glsl
+    assert "divide" not in number_inner.source(x, arch=ti.cpu)
+
+
+def test_names_of_the_program_stay() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+
+    @ti.kernel
+    def divide(x: Square, by_x_n1: ti.i32):
+        for i, j in x:
+            i_ = x[i, j] // 3
+            x[i, j] = i_ + by_x_n1
+
+    text = divide.source(ti.ndarray(ti.i32, (4, 5)), 1, arch=ti.cuda)
+    assert "int by_x_n1;" in text and text.count(" divide(unsigned n") == 1
