@@ -74,6 +74,28 @@ def test_integers_are_joined_by_openmp() -> None:
     assert "PARTS" in total.source(np.zeros(3, np.float32))
 
 
+@pytest.mark.parametrize("name", ["i32", "f32"])
+def test_directives_of_many_sums_are_continued(name: str) -> None:
+    """The names of twenty sums need more than one line of a pragma."""
+    ti.init(arch=ti.cpu, log_level=ti.ERROR)
+    T = getattr(ti, name)
+    columns, sums, products = ti.field(T, (4, 1000)), ti.field(T, 4), ti.field(T, (4, 4))
+    numbers = np.random.default_rng(4).integers(-9, 9, (4, 1000)).astype(numpy_type(name))
+    columns.from_numpy(numbers)
+
+    @ti.kernel
+    def add_products():
+        for i in range(1000):
+            for a in ti.static(range(4)):
+                sums[a] += columns[a, i]
+                for b in ti.static(range(4)):
+                    products[a, b] += columns[a, i] * columns[b, i]
+
+    add_products()
+    assert (sums.to_numpy() == numbers.sum(1)).all()
+    assert (products.to_numpy() == numbers @ numbers.T).all()
+
+
 @pytest.mark.parametrize("name", ["f32", "f64"])
 @pytest.mark.parametrize("count", SIZES)
 @pytest.mark.targets("cpu", "vulkan", "cuda")

@@ -63,7 +63,7 @@ from ..languages.common.syntax_forms import Rendered
 from ..layout.trip_counts import step_of
 from .expressions import Expressions
 from .iteration_order import cells_along, first_index, part_name
-from .lines import Line
+from .lines import Line, wrapped
 from .loop_heads import bound, comparison_operand
 from .statements import Statements
 from .threads import Parts, Threads, extent_in_c
@@ -347,14 +347,16 @@ def nest_in_parts(
 
 
 def _directive(words: list[str]) -> list[str]:
-    """Return a directive, continued on further lines if it is long."""
+    """Return a directive, continued on further lines if it is long: between clauses, or between names of one."""
+    width = COLUMNS - 4 * len(INDENT)
     lines = [words[0]]
     for word in words[1:]:
-        if len(f"{lines[-1]} {word}") <= COLUMNS - 4 * len(INDENT):
+        if len(f"{lines[-1]} {word}") <= width:
             lines[-1] += f" {word}"
         else:
             lines[-1] += " \\"
-            lines.append(INDENT + word)
+            *first, last = wrapped(word, width - len(INDENT))
+            lines += [*(f"{INDENT}{part} \\" for part in first), INDENT + last]
     return lines
 
 
