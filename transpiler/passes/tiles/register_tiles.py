@@ -79,7 +79,7 @@ def register_tiles(kernel: Kernel, context: PassContext) -> bool:
                 task = _with_parallel_columns(kernel, task, *wider)
         if plan is not None:
             for own, of_own in _by_size(kernel, task, plan, capabilities, options.fast_math):
-                Tiling(kernel, own, of_own).run()
+                Tiling(kernel, own, of_own).run(options.fast_math and not options.deterministic)
             changed = True
     return changed
 

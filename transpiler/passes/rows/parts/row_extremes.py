@@ -144,7 +144,7 @@ def stores_of(found: list[Extreme]) -> set[Statement]:
 
 
 def start_alike(body: Block, row: RangeFor, found: list[Extreme], fast_math: bool) -> bool:
-    """Return whether the greatest and the second element start with the same, so that threads may join theirs.
+    """Return whether the greatest and the second element start with the same, so that threads may join these.
 
     body: with the loop over the row. fast_math: of equal seconds, as zeros of both signs, any may be found.
     """

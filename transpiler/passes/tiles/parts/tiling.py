@@ -29,6 +29,7 @@ from ...analysis.queries import computed_from, is_index_of, names_of
 from ...rewrite import Rewriter
 from ...tasks.parts.copies import copy_of_block
 from .register_plan import TOGETHER, Plan, Staged
+from .row_totals import RowTotal, take_row_totals
 from .tiled_loops import add_axis, new_shared
 
 
@@ -109,11 +110,12 @@ class Tiling:
         kind = Tensor((self.shape.rows, self.shape.columns), variable.type)
         return self.builder.add(Alloca(type=kind, name=variable.name, location=variable.location))
 
-    def run(self) -> None:
-        """Replace the body of the task."""
+    def run(self, is_fast: bool) -> None:
+        """Replace the body of the task. is_fast: sums of floats may have another order."""
         plan = self.plan
         self.add_products()
-        self._copy_for_elements([*plan.again, *plan.after])
+        totals = take_row_totals(plan, self.task.body, is_fast)
+        self._copy_for_elements([*plan.again, *plan.after], totals)
         self.task.body.statements[:] = self.builder.block.statements
 
     def add_products(self) -> None:
@@ -139,22 +141,40 @@ class Tiling:
         with builder.into(loop.body):
             yield builder.add(LoopIndex(loop, type=i32))
 
-    def _copy_for_elements(self, statements: Sequence[Statement]) -> None:
-        """Copy the statements of an iteration for all of a thread."""
+    def _copy_for_elements(self, statements: Sequence[Statement], totals: Sequence[RowTotal] = ()) -> None:
+        """Copy the statements of an iteration for all of a thread. totals: what they do to elements of their rows."""
+        builder, shape = self.builder, self.shape
+        with self.unrolled(shape.rows, "row") as row:
+            for total in totals:
+                total.begin_row(builder)
+            with self.unrolled(shape.columns, "column") as column:
+                self._copy_for_element(statements, row, column)
+            for total in totals:
+                self._add_total(total, row)
+
+    def _add_total(self, total: RowTotal, row: Statement) -> None:
+        """Add what a thread has for a row to its element."""
+        builder, axis = self.builder, self.plan.row
+        index = self._index_of(axis, row)
+        own = Builder(Block(), builder.location)
+        total.add_to_row(own)
+        self._replace_indices(own.block, {axis: index}, None)
+        builder.block.statements += own.block.statements
+
+    def _copy_for_element(self, statements: Sequence[Statement], row: Statement, column: Statement) -> None:
+        """Copy the statements of an iteration for a row and a column of a thread."""
         builder, plan = self.builder, self.plan
-        shape = self.shape
-        with self.unrolled(shape.rows, "row") as row, self.unrolled(shape.columns, "column") as column:
-            places = {plan.row: row, plan.column: column}
-            limits = [(axis, limit) for axis, limit in self.limit.items() if limit is not None]
-            inside = [builder.op("lt", self._in_tile(a, places[a]), limit) for a, limit in limits]
-            condition = builder.all_of(inside)
-            body = builder.block if condition is None else builder.add(If(condition)).then
-            with builder.into(body):
-                indices = {axis: self._index_of(axis, place) for axis, place in places.items()}
-                mapping = self._variables_at(row, column)
-                own = Block([s for s in statements if s not in mapping])
-                builder.block.statements += copy_of_block(own, mapping).statements
-            self._replace_indices(body, indices, None)
+        places = {plan.row: row, plan.column: column}
+        limits = [(axis, limit) for axis, limit in self.limit.items() if limit is not None]
+        inside = [builder.op("lt", self._in_tile(a, places[a]), limit) for a, limit in limits]
+        condition = builder.all_of(inside)
+        body = builder.block if condition is None else builder.add(If(condition)).then
+        with builder.into(body):
+            indices = {axis: self._index_of(axis, place) for axis, place in places.items()}
+            mapping = self._variables_at(row, column)
+            own = Block([s for s in statements if s not in mapping])
+            builder.block.statements += copy_of_block(own, mapping).statements
+        self._replace_indices(body, indices, None)
 
     def _in_tile(self, axis: int, place: Statement) -> Statement:
         """Return the index of a row or column of a thread, from that of the block on."""
