@@ -409,7 +409,7 @@ def test_rows_with_other_loops(target: str, rows: int, n: int) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "columns", "threads"),
-    [(16, 8192, "1,024"), (64, 256, "256"), (2048, 2048, "128"), (1 << 16, 4096, "64"), (16, 100, None)],
+    [(16, 8192, "1,024"), (64, 256, "256"), (2048, 2048, "128"), (1 << 16, 4096, "32"), (16, 100, None)],
 )
 def test_threads_of_rows(rows: int, columns: int, threads: str | None) -> None:
     """As many as a GPU runs at a time."""

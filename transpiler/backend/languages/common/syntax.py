@@ -149,7 +149,7 @@ def operation_syntax(language: Language, operation: Operation, exact: bool = Fal
     if exact and language.coarse(op, element_of(types[0])):
         op = EXACT + op
     syntax = _operation(language, op, types, operation.type)
-    if operation.op in ("shl", "sar", "shr"):
+    if operation.op in SHIFTS:
         return _without_mask(syntax, operation.operands[1])
     if operation.op in BY_POSITIVE and isinstance(operation.operands[1], Const):
         return _by_constant(language, operation, operation.operands[1]) or syntax
@@ -295,6 +295,7 @@ def _owner(element: Statement) -> Statement | None:
     return pointer.origin if isinstance(pointer, MatrixPtr) else None
 
 
+SHIFTS = frozenset({"shl", "sar", "shr"})
 CONVERTING = frozenset({"add", "sub", "mul", "div", "raw_div", "lt", "le", "gt", "ge", "eq", "ne"})
 """Operations whose operands are converted to a common type."""
 PROMOTING = CONVERTING - {"div", "raw_div"} | {"bit_and", "bit_or", "bit_xor", "plain_div", "plain_mod", "shl", "sar"}
@@ -314,6 +315,8 @@ def printed_operands(
         operands = [promoted(language, value, template, counts) for value in operation.operands]
         if operands != operation.operands:
             return operands
+    if operation.op in SHIFTS:
+        return [operation.operands[0], _count_of(language, operation.operands[1], template)]
     if operation.op not in CONVERTING or len(operation.operands) != 2:
         return operation.operands
     a, b = operation.operands
@@ -323,6 +326,13 @@ def printed_operands(
         return operation.operands
     # One operand must stay a float: `(float)i / n`.
     return [a if _conversion(b) else unconverted(language, a, template), unconverted(language, b, template)]
+
+
+def _count_of(language: Language, value: Statement, template: Callable[[Statement], str]) -> Statement:
+    """Return the i32 or u32 by which bits are shifted, which every language takes whatever type the bits have."""
+    if not isinstance(value, Cast) or not value.is_implicit or {value.type, value.value.type} != {i32, u32}:
+        return value
+    return value.value if template(value) == cast_syntax(language, value).template else value
 
 
 def unconverted(language: Language, value: Statement, template: Callable[[Statement], str]) -> Statement:

@@ -30,7 +30,7 @@ from ....ir.statements import (
     is_const,
 )
 from ....ir.tasks import Apart, Task
-from ....ir.types import Scalar, i32
+from ....ir.types import Scalar, i32, u1
 from ....lazy_dataclasses import dataclass
 from ....options import MAX_ITERATIONS
 from ...analysis.linear import Reader
@@ -55,6 +55,14 @@ class Scan:
     op: str
     term: Statement
     condition: Statement | None
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """A number that a scan adds where conditions hold, more than that of the scan itself."""
+
+    number: int
+    conditions: list[Statement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +175,21 @@ def _scan(loop: RangeFor, store: LocalStore, fast_math: bool) -> Scan | None:
     for branch in loop.body:
         if isinstance(branch, If) and store in branch.then.statements:
             return Scan(variable, store, value.op, terms[0], branch.condition)
+    return None
+
+
+def vote_of(scan: Scan) -> Vote | None:
+    """Return the number that a scan adds or does not add, None if it adds several, or always the same."""
+    type = scan.variable.type
+    if scan.op != "add" or not isinstance(type, Scalar) or type.is_float:
+        return None
+    match scan.term:
+        case Const(value=number) if scan.condition is not None:
+            return Vote(int(number), [])
+        case Cast(value=truth, bits=False) if truth.type == u1:
+            return Vote(1, [truth])
+        case Operation(op="select", operands=[truth, Const(value=number), Const(value=0)]) if truth.type == u1:
+            return Vote(int(number), [truth])
     return None
 
 
