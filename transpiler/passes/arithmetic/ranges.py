@@ -181,7 +181,8 @@ def _division(walk: ValueRanges, operation: Operation, intervals: list[Interval]
     if near is not None:
         return near
     if dividend[0] < 0:
-        return None if quotient or operation.op not in ROUNDING_DOWN else _by_named_power(walk, operation)
+        is_remainder = not quotient and operation.op in ROUNDING_DOWN
+        return _masked(walk, operation.operands[0], operation.operands[1], operation) if is_remainder else None
     return _emit(walk, Operation(PLAIN[operation.op], operation.operands[:], type=operation.type), operation)
 
 
@@ -216,9 +217,13 @@ def _near_remainder(walk: ValueRanges, operation: Operation, dividend: Interval,
             op, value = (op, shorter) if shorter is not None else ("", value)
             walk.has_sums = True
         if op:
-            return _emit(walk, Operation(op, [value, extent], type=i32), operation)
+            return _masked(walk, value, extent, operation) or _emit(
+                walk, Operation(op, [value, extent], type=i32), operation
+            )
     if contains((-divisor[0], 2 * divisor[0] - 1), dividend):
-        return _emit(walk, Operation("near_mod", [value, extent], type=i32), operation)
+        return _masked(walk, value, extent, operation) or _emit(
+            walk, Operation("near_mod", [value, extent], type=i32), operation
+        )
     return None
 
 
@@ -299,9 +304,8 @@ def _by_power_of_two(walk: ValueRanges, operation: Operation, quotient: bool) ->
     return _emit(walk, Operation("sar" if quotient else "bit_and", [dividend, second], type=kind), operation)
 
 
-def _by_named_power(walk: ValueRanges, operation: Operation) -> Statement | None:
+def _masked(walk: ValueRanges, dividend: Statement, divisor: Statement, operation: Operation) -> Statement | None:
     """Return the remainder of a signed number by a power of two with a name as a mask: `x & (n - 1)`."""
-    dividend, divisor = operation.operands
     kind = operation.type
     if not isinstance(kind, Scalar) or not kind.is_signed or dividend.type != kind or not isinstance(divisor, Const):
         return None

@@ -53,6 +53,10 @@ class Row:
             case Operation(op=op, operands=[value, divisor]) if op in REMAINDERS:
                 bound = self._bound(divisor)
                 return self.neighbour(value) if bound is not None and self.end.is_at_most(bound) else None
+            case Operation(op="bit_and", operands=[value, Const(value=mask)]):
+                extent = int(mask) + 1  # a power of two: a remainder
+                is_inside = extent.bit_count() == 1 and self.end.is_at_most(Bound(extent, False))
+                return self.neighbour(value) if is_inside else None
             case Operation(op="select", operands=[condition, then, otherwise]):
                 return self._chosen(condition, then, otherwise)
             case IfExp(condition=condition, then=then, otherwise=otherwise):
