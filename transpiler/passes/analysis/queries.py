@@ -32,6 +32,7 @@ from ...ir.statements import (
     StructFor,
     While,
     base_pointer,
+    is_const,
 )
 from ...ir.tasks import AtLeast, AtMost, Condition, Length, Task
 from ...ir.types import Scalar, Tensor, count_scalars, i32
@@ -140,6 +141,11 @@ def shift_of(value: Statement, loop: RangeFor, axis: int, known: Mapping[Stateme
 def uncast(value: Statement) -> Statement:
     """Return the value that `value` converts, else `value`; a bit cast is no conversion."""
     return value.value if isinstance(value, Cast) and not value.bits else value
+
+
+def is_zero(value: Statement) -> bool:
+    """Return whether a number is the constant 0, or -0, or all numbers of a vector or matrix are."""
+    return all(map(is_zero, value.elements)) if isinstance(value, MatrixInit) else is_const(value, 0)
 
 
 def base_array(pointer: Statement) -> Array | None:

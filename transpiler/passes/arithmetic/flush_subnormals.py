@@ -38,7 +38,6 @@ from ...ir.statements import (
     GlobalStore,
     LocalLoad,
     LocalStore,
-    MatrixInit,
     Operation,
     RangeFor,
     StructInit,
@@ -48,7 +47,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel
 from ...ir.types import Struct
 from ..analysis.factors import NOTHING, PRODUCTS, QUOTIENTS, Factors, Parts, Place, is_flushed, member_of
-from ..analysis.queries import are_indices_of, base_array
+from ..analysis.queries import are_indices_of, base_array, is_zero
 from ..context import PassContext
 
 NEEDS = (*sorted(PRODUCTS | QUOTIENTS),)
@@ -79,15 +78,9 @@ def _set(kernel: Kernel) -> Iterator[Array]:
         for store in task.body:
             if isinstance(store, GlobalStore) and isinstance(store.pointer, GlobalPtr):
                 is_given = isinstance(store.value, GlobalLoad) and base_array(store.value.pointer) not in stored
-                if is_given or _is_zero(store.value):
+                if is_given or is_zero(store.value):
                     if store.pointer.indices and are_indices_of(store.pointer.indices, task.loop):
                         yield store.pointer.array
-
-
-def _is_zero(value: Statement) -> bool:
-    if isinstance(value, MatrixInit):
-        return all(map(_is_zero, value.elements))
-    return isinstance(value, Const) and value.value == 0
 
 
 class _Flushing:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, walk, walk_blocks
-from ...ir.statements import Array, AtomicOp, Break, Const, GlobalLoad, GlobalPtr, GlobalStore, MatrixInit, base_pointer
+from ...ir.statements import Array, AtomicOp, Break, GlobalLoad, GlobalPtr, GlobalStore, base_pointer
 from ...ir.tasks import Kernel
-from ..analysis.queries import is_parallel_loop
+from ..analysis.queries import is_parallel_loop, is_zero
 from ..context import PassContext
 from .parts.activity import flows, varied_values
 from .parts.control_rules import CONTROL_RULES
@@ -89,17 +89,11 @@ def _clear_last(block: Block) -> None:
         waiting = [store for store in moved if not _may_pass(store, statement)]
         result += waiting
         moved = [store for store in moved if store not in waiting]
-        if isinstance(statement, GlobalStore) and statement.location.is_derivative and _is_zero(statement.value):
+        if isinstance(statement, GlobalStore) and statement.location.is_derivative and is_zero(statement.value):
             moved.append(statement)
         else:
             result.append(statement)
     block.statements = result + moved
-
-
-def _is_zero(value: Statement) -> bool:
-    if isinstance(value, MatrixInit):
-        return all(map(_is_zero, value.elements))
-    return isinstance(value, Const) and value.value == 0
 
 
 def _may_pass(store: Statement, other: Statement) -> bool:
