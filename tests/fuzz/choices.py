@@ -118,7 +118,7 @@ class Choices:
             literal = f"ti.{kind}({float(number) if kind.startswith('f') else number})"
             return self.random.choice([*leaves, *leaves, literal])
         first, second = (self.value(leaves, kind, depth - 1) for _ in range(2))
-        match self.random.randrange(6):
+        match self.random.randrange(7):
             case 0 | 1:
                 return f"({first} + {second})"
             case 2:
@@ -127,6 +127,9 @@ class Choices:
                 return f"ti.max({first}, {second})"
             case 4:
                 return f"ti.min({first}, {second})"
+            case 5:
+                least = self.random.randint(0, 3)
+                return f"({first} if {self.random.choice(leaves)} > ti.{kind}({least}) else {second})"
         return f"({first} * ti.{kind}({self.random.randint(0, 3)}))" if depth == 2 else first
 
     # --- families

@@ -74,6 +74,8 @@ def products(one: Any) -> list[str]:
     leaves = row_leaves if is_row else [*row_leaves, "a[i, k]", "b[k, j]", "d[j, k]", "b[k, j]", "z[j]"]
     names = ["s", "t"][: one.random.randint(1, 2)]
     lines = [f"{name} = ti.{kind}({one.one('0', '0', '2')})" for name in names]
+    if one.one(0, 0, 1):  # a value from before the loop
+        lines, leaves = [f"old = {one.one(*row_leaves[2:3], 'x[0]')}", *lines], [*leaves, "old"]
     if one.one(0, 0, 1):
         lines[-1] = f"{names[-1]} = {one.one('y[i]', 'y[i]' if is_row else 'e[i, j]')}"
     has_first = one.one(0, 0, 0, 1)
@@ -101,6 +103,8 @@ def products(one: Any) -> list[str]:
         lines.append(one.one("y[i] = y[i] * y[i]" if is_row else "e[i, j] = e[i, j] + z[j]"))
     target = "y[i]" if is_row else "c[i, j]"
     after = [f"{target} = {' - '.join(names)}", f"{target} += {names[0]}"][one.random.randrange(2)]
+    if "old" in leaves:
+        after = f"{target} = old if {names[0]} > {names[-1]} + ti.{kind}(1) else {names[0]} + x[0]"
     head = one.one("for i in range(n_rows):", "for i in y:") if is_row else one.one(
         "for i, j in c:", "for i, j in e:", "for i, j in ti.ndrange(n_rows, c.shape[1])",
         "for i, j in ti.ndrange(n_rows, (1, c.shape[1]))")  # fmt: skip

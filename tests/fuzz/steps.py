@@ -51,6 +51,7 @@ class _Steps:
         self.live = one.one("p", "pq", "pqr", "qr", "hq", "h", "pqh")
         one.array("y", self.kind, (rows,), is_field)
         one.array("z", self.kind, (rows, times), is_field)
+        one.array("o", self.kind, (rows, states), is_field)  # nobody loads it
         one.array("total", self.kind, (3,), True)
         one.fields["lens"] = ("i32", one.values.integers(0, states + 1, rows).astype("int32"))
         one.numbers["limit"] = one.one(states, states, max(0, states - 1), 1)
@@ -108,6 +109,8 @@ class _Steps:
         if one.one(0, 0, 0, 1):
             element = one.one("c[b, d]", "q[b, d]")
             inner += [f"if {element} {one.one('<', '>', '<=')} best:", f"    best = {element}", "    at = d"]
+        if one.one(0, 0, 0, 1):
+            inner.append(f"o[b, {one.one('d', f'{self.states - 1} - d')}] = {leaves[0]}")
         if one.one(0, 0, 0, 0, 1):
             inner.append(one.one("total[1] += c[b, d]", "total[0] += ti.cast(d, ti.KIND)", "ti.atomic_max(total[2], q[b, d])")
                          .replace("KIND", kind))  # fmt: skip
@@ -140,7 +143,7 @@ class _Steps:
             *[f"{names.get(name, f'{name}[b, ')}{one.one('0', place)}]" for name in self.live], "y[b]", "c[b, 0]", "low"
         )
         change = one.one(f"{element} = {self.small(other)}", f"{element} = low", f"{element} += {self.number()}",
-                         "z[b, t] = low", f"low = {self.small(other)}", f"low = ti.min({other}, {self.number()})")  # fmt: skip
+                         "z[b, t] = low", f"o[b, {place}] = {self.number()}", f"low = {self.small(other)}", f"low = ti.min({other}, {self.number()})")  # fmt: skip
         if one.one(0, 0, 1):
             return [f"if {other} > {self.number()}:", f"    {change}"]
         return [change]

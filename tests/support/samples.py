@@ -4,6 +4,7 @@
 |----------------------------|-------------------------------|----------------------|----------------------------------------|
 | none                       | all                           | one of them          | all targets share what it tests        |
 | `targets("vulkan", "cuda")`| those                         | one of them          | elsewhere a pass, say, returns at once |
+| the same with `only=True`  | those                         | one of them          | no other has what the test looks for   |
 | `one_target`               | the first                     | it                   | no target is what it is about          |
 | `all_targets`              | all, or those of `targets`    | every one of them    | targets differ in what it tests        |
 | `sampled(n)`, added to one | as above                      | as above, if it is   | other cases repeat the fact            |
@@ -12,7 +13,7 @@
 
 "One of them": the targets alternate, in an order of cases that depends on their names alone. So no column of a table of
 types, say, is on one target. Of the targets of a test those count that the run has; if it has none of them, all of its
-own do: the interpreter also compiles for CUDA.
+own do: the interpreter also compiles for CUDA. `make test-all` runs `only=True` on no other target, either.
 """
 
 from __future__ import annotations
@@ -37,15 +38,23 @@ def pytest_generate_tests(metafunc: Metafunc) -> Iterator[None]:
     stays in any case: pytest makes an item of it, and deselects that.
     """
     yield
-    calls = metafunc._calls
+    calls, definition, config = metafunc._calls, metafunc.definition, metafunc.config
     if not calls:
         return
-    definition, config = metafunc.definition, metafunc.config
+    mark = definition.get_closest_marker("targets")
+    if mark is not None and mark.kwargs.get("only"):
+        calls = metafunc._calls = [call for call in calls if _target(call) in mark.args] or _skipped(calls)
     is_whole = definition.get_closest_marker("exhaustive") is not None
     if not is_whole:
         mark_exhaustive(definition, calls, config.getoption("--targets").split(","))
     if "not exhaustive" in config.option.markexpr:
         metafunc._calls = [call for call in calls if not is_whole and not _is_exhaustive(call)] or calls[:1]
+
+
+def _skipped(calls: list) -> list:
+    """Return one of the calls of a test, which is skipped."""
+    calls[0].marks.append(pytest.mark.skip(reason="needs another target").mark)
+    return calls[:1]
 
 
 def mark_exhaustive(definition: pytest.Item, calls: list, targets: list[str]) -> None:

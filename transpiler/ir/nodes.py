@@ -120,6 +120,12 @@ def operands(statement: Statement) -> list[Statement]:
     return READERS[statement.__class__](statement)
 
 
+def reads(statement: Statement) -> list[Statement]:
+    """Return the operands of `statement`, and the results of its blocks."""
+    results = [block.result for block in blocks(statement) if block.result is not None] if statement.BLOCKS else []
+    return operands(statement) + results
+
+
 def blocks(statement: Statement) -> list[Block]:
     """Return the blocks `statement` holds, in order."""
     return BLOCK_READERS[statement.__class__](statement) if statement.BLOCKS else []
@@ -224,11 +230,11 @@ def replace_uses(block: Block, mapping: dict[Statement, Statement]) -> bool:
 
 
 def users_of(statements: Iterable[Statement]) -> defaultdict[Statement, list[Statement]]:
-    """Return, by value, those of some statements that read it as an operand, in order."""
+    """Return, by value, those of some statements that read it, as an operand or as the result of a block, in order."""
     users: defaultdict[Statement, list[Statement]] = defaultdict(list)
     for statement in statements:
-        for operand in operands(statement):
-            users[operand].append(statement)
+        for value in reads(statement):
+            users[value].append(statement)
     return users
 
 

@@ -15,6 +15,7 @@ BRANCHES = {
     "constant": ("if a[i, k] > 3 and k != 5:\n    bits |= 16", True),
     "first": ("if a[i, k] > 7:\n    bits |= 1", True),
     "negative count": ("if a[i, k] > 3:\n    bits |= 1 << (k - 3)", False),
+    "of before": ("old = bits\nbits = k\nif a[i, k] > 3:\n    bits = old | 16", False),
     "two bits": ("if a[i, k] > 3:\n    bits |= 6", False),
     "otherwise": ("if a[i, k] > 3:\n    bits |= 2\nelse:\n    bits += 1", False),
     "more": ("if a[i, k] > 3:\n    bits |= 2\n    other += k", False),

@@ -307,6 +307,34 @@ def test_a_search_from_the_end(target: str) -> None:
     assert at.to_numpy()[0].tolist() == [max(d for d in range(STATES) if (d + t) % 7 == 6) for t in range(3)]
 
 
+@pytest.mark.all_targets
+def test_stores_to_arrays_that_nobody_loads_are_in_order(target: str) -> None:
+    states, later = 128, numbers(ROWS, 128)
+    p, q, r = (ti.field(ti.i32, shape) for shape in ((ROWS, STEPS, states), (ROWS, states), (ROWS, states)))
+    p.from_numpy(np.repeat(later[:, None], STEPS, 1))
+
+    @ti.kernel
+    def steps():
+        for b in range(ROWS):
+            for t in range(1, STEPS):
+                for d in range(states):
+                    p[b, t, d] = p[b, t - 1, (d + 1) % states] + 1
+                    q[b, d] = p[b, t, d]
+                q[b, 40 + t] = -1
+                for d in range(states):
+                    r[b, states - 1 - d] = d
+                r[b, t] = -2
+
+    steps()
+    last = np.roll(later, 1 - STEPS, axis=1) + STEPS - 1
+    last[:, 40 + STEPS - 1] = -1
+    backwards = np.tile(np.arange(states)[::-1], (ROWS, 1))
+    backwards[:, STEPS - 1] = -2
+    np.testing.assert_array_equal(q.to_numpy(), last)
+    np.testing.assert_array_equal(r.to_numpy(), backwards)
+    assert steps.source(arch=ti.cuda).count("__syncthreads();") == 2
+
+
 LEFT = {
     "p[b, d] = p[b, d] + p[(b + 1) % 5, d]": "of another iteration",
     "p[d, b] = p[d, b] + 1": "neighbours of a column",

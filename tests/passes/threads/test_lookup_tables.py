@@ -8,7 +8,7 @@ import written_programs
 
 import shadesmith as ti
 
-pytestmark = pytest.mark.targets("vulkan", "cuda")  # elsewhere the pass returns at once
+pytestmark = pytest.mark.targets("vulkan", "cuda", only=True)  # elsewhere the pass returns at once
 
 NOTE = "once for all of its threads (lookup_tables)"
 N = 200
@@ -218,7 +218,7 @@ def test_tables_are_part_of_the_ir_that_people_edit(target: str, tmp_path) -> No
     assert np.allclose(x, np.sin(np.arange(103) * 0.1).sum(), rtol=1e-4)
 
 
-@pytest.mark.targets("vulkan")
+@pytest.mark.targets("vulkan", only=True)
 def test_a_value_that_only_another_one_needs_has_no_table(target: str) -> None:
     def program():
         x, y = numbers()
@@ -262,7 +262,7 @@ def test_loads_behind_a_condition_stay_there(target: str) -> None:
     assert NOTE not in same_without(target, program)
 
 
-@pytest.mark.targets("vulkan")
+@pytest.mark.targets("vulkan", only=True)
 def test_functions_that_may_not_end_are_called_where_the_program_does(target: str) -> None:
     def program():
         x, y = numbers(4)

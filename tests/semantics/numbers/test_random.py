@@ -140,6 +140,7 @@ def test_types_without_random_numbers_are_refused() -> None:
         draw()
 
 
+@pytest.mark.all_targets
 @pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_loop_whose_length_only_the_device_knows(target: str) -> None:
     def program() -> np.ndarray:

@@ -9,7 +9,7 @@ In: the block of a function, and where its values are printed. Out: its variable
 
 from __future__ import annotations
 
-from ...ir.nodes import Block, Statement, users_of, walk, walk_blocks
+from ...ir.nodes import Block, Statement, users_of, walk
 from ...ir.statements import Array, GlobalLoad, GlobalPtr, LocalLoad, LocalStore
 from ..languages.common.language import Language
 from ..languages.common.syntax import stored_type
@@ -36,7 +36,6 @@ def element_pointers(block: Block, placement: Placement, language: Language) -> 
     if not found:
         return {}  # most
     users = users_of(statements)
-    results = {inner.result for inner in walk_blocks(block)}
 
     def is_element(value: Statement, variable: Statement) -> bool:
         """Return whether a sum is the number of an element that is loaded, or the next number of the variable."""
@@ -45,16 +44,16 @@ def element_pointers(block: Block, placement: Placement, language: Language) -> 
                 case LocalStore() if placement.compound.get(user) is value:
                     continue
                 case GlobalPtr(array=array, is_flat=True, lanes=1, by_word=False) if array is found[variable]:
-                    if user in results or not all(isinstance(access, GlobalLoad) for access in users[user]):
+                    if not all(isinstance(access, GlobalLoad) for access in users[user]):
                         return False
                 case _:
                     return False
-        return value not in results
+        return True
 
     def is_pointer(variable: Statement) -> bool:
         for user in users[variable]:
             if isinstance(user, LocalLoad):
-                fits = user not in results and all(is_counted(s) and is_element(s, variable) for s in users[user])
+                fits = all(is_counted(s) and is_element(s, variable) for s in users[user])
             else:
                 is_first = placement.declared_by_store.get(variable) is user
                 fits = isinstance(user, LocalStore) and (is_first or user in placement.compound)

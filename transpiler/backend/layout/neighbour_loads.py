@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from ...ir.functions import Call, called
-from ...ir.nodes import Block, Statement, operands, walk, walk_blocks, walk_inside
+from ...ir.nodes import Block, Statement, reads, walk, walk_blocks, walk_inside
 from ...ir.statements import (
     Array,
     AtomicOp,
@@ -79,7 +79,7 @@ def _varies(pointer: GlobalPtr, task: Task) -> bool:
         value = pending.pop()
         if isinstance(value, (GlobalLoad, LocalLoad)) or (isinstance(value, LoopIndex) and value.loop is task.loop):
             return True
-        pending += operands(value)
+        pending += reads(value)
     return False
 
 

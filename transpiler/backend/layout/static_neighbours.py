@@ -14,7 +14,7 @@ from itertools import product
 from math import prod
 
 from ...ir.elements.own_memory import is_alone
-from ...ir.nodes import Block, Statement, operands
+from ...ir.nodes import Block, Statement, operands, reads
 from ...ir.statements import (
     ALL,
     Array,
@@ -158,7 +158,7 @@ def depends_on(value: Statement, loop: RangeFor) -> bool:
         value = pending.pop()
         if isinstance(value, LoopIndex) and value.loop is loop:
             return True
-        new = [operand for operand in operands(value) if operand not in seen]
+        new = [part for part in reads(value) if part not in seen]
         pending += new
         seen.update(new)
     return False

@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 from ...ir.constants import constant_range
 from ...ir.elements.own_memory import is_alone, is_plain_field
-from ...ir.nodes import Block, Statement, blocks, operands, walk
+from ...ir.nodes import Block, Statement, blocks, reads, walk
 from ...ir.statements import (
     ArgLoad,
     Array,
@@ -57,7 +57,7 @@ def axes_in(value: Statement, loop: RangeFor) -> set[int]:
     while pending:
         current = pending.pop()
         if not isinstance(current, GlobalLoad):
-            pending += [operand for operand in operands(current) if operand not in seen]
+            pending += [value for value in reads(current) if value not in seen]
             seen.update(pending)
     return {s.axis for s in seen if is_index_of(s, loop)}
 
@@ -224,7 +224,7 @@ def computed_from(value: Statement) -> set[Statement]:
     """Return a value and all values that it is computed from, also those of the places that it is loaded from."""
     found, pending = {value}, [value]
     while pending:
-        new = [operand for operand in operands(pending.pop()) if operand not in found]
+        new = [value for value in reads(pending.pop()) if value not in found]
         found.update(new)
         pending += new
     return found

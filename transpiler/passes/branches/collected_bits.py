@@ -45,7 +45,7 @@ def _replace(block: Block, branch: If) -> bool:
     union = store.value
     if not isinstance(union, Operation) or union.op != "bit_or" or union not in inside:
         return False
-    loads = [o for o in union.operands if isinstance(o, LocalLoad) and o.pointer is store.pointer]
+    loads = [o for o in union.operands if isinstance(o, LocalLoad) and o.pointer is store.pointer and o in inside]
     if len(loads) != 1 or not all(_is_cheap(s) for s in inside):
         return False
     bit = next(operand for operand in union.operands if operand is not loads[0])

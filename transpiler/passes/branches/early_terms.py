@@ -18,7 +18,7 @@ early exists: it is in shared memory, or at indices of loops over the array.
 
 from __future__ import annotations
 
-from ...ir.nodes import Block, Effect, Remark, Statement, operands, walk_blocks
+from ...ir.nodes import Block, Effect, Remark, Statement, reads, walk_blocks
 from ...ir.statements import Alloca, GlobalLoad, If, LocalLoad, LocalStore, LoopIndex, Operation, RangeFor
 from ...ir.tasks import Kernel
 from ...ir.types import i32
@@ -92,7 +92,7 @@ def _compute_early(block: Block, branch: If, remark: Remark) -> bool:
 def _name_terms(moved: list[Statement], rest: list[Statement], remark: Remark) -> None:
     """Give names to what the branch uses, so that it is a statement before it."""
     early = set(moved)
-    used = {value: None for s in rest for value in operands(s) if value in early and isinstance(value, Operation)}
+    used = {value: None for s in rest for value in reads(s) if value in early and isinstance(value, Operation)}
     for value in used:
         value.name = value.name or "term"
     if used:

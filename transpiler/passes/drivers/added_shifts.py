@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from ...ir.nodes import Effect, Statement, has_effect, operands, walk
+from ...ir.nodes import Effect, Statement, has_effect, reads, walk
 from ...ir.statements import (
     Const,
     GlobalLoad,
@@ -88,7 +88,7 @@ def _changes(value: Statement, loop: RangeFor | While, stored: set[Statement]) -
             return True
         if (isinstance(part, LocalLoad) and base_pointer(part.pointer) in stored) or has_effect(part, Effect.WRITE):
             return True
-        new = [operand for operand in operands(part) if operand not in seen]
+        new = [value for value in reads(part) if value not in seen]
         seen.update(new)
         waiting += new
     return False

@@ -24,7 +24,7 @@ from dataclasses import field
 
 from ...ir.builder import Builder
 from ...ir.constants import constant_range
-from ...ir.nodes import Block, Effect, Remark, Statement, operands, replace_uses, walk, walk_blocks
+from ...ir.nodes import Block, Effect, Remark, Statement, reads, replace_uses, walk, walk_blocks
 from ...ir.statements import (
     ArrayShape,
     Const,
@@ -133,7 +133,7 @@ class _Search(Reader):
         chosen = {s for s, value in simpler.items() if not isinstance(value, bool)}
         written, found = written_objects(self.task.body), False
         for statement in walk(self.task.body):
-            if any(operand in chosen for operand in operands(statement)) or _condition_of(statement) in simpler:
+            if any(value in chosen for value in reads(statement)) or _condition_of(statement) in simpler:
                 chosen.add(statement)
             if isinstance(statement, GlobalLoad) and statement.pointer in chosen:
                 pointer = statement.pointer

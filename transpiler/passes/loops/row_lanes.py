@@ -29,7 +29,7 @@ from dataclasses import field
 from functools import reduce
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, clone_block, operands, walk
+from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, clone_block, operands, reads, walk
 from ...ir.statements import (
     Alloca,
     Cast,
@@ -130,7 +130,7 @@ def _variables(task: Task, axis: int) -> set[Statement]:
     while len(found) > size:  # a loop may store at its end what it reads at its start
         size = len(found)
         for statement in statements:
-            if any(operand in found for operand in operands(statement)):
+            if any(value in found for value in reads(statement)):
                 found.add(statement.pointer if isinstance(statement, LocalStore) else statement)
     return {statement for statement in found if isinstance(statement, Alloca)}
 

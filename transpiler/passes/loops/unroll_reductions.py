@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...ir.nodes import Statement, operands, walk
+from ...ir.nodes import Statement, reads, walk
 from ...ir.statements import (
     ArgLoad,
     ArrayShape,
@@ -45,7 +45,7 @@ def unroll_reductions(kernel: Kernel, context: PassContext) -> bool:
 def _hides_places(loop: RangeFor) -> bool:
     """Return whether an atomic operation whose result is unused has an index that only depends on static loops."""
     inside = list(walk(loop.body))
-    used = {operand for statement in inside for operand in operands(statement)}
+    used = {value for statement in inside for value in reads(statement)}
     pointers = [s.pointer for s in inside if isinstance(s, AtomicOp) and s not in used]
     return any(loop in (loops := set(_loops_of(pointer))) and None not in loops for pointer in pointers)
 

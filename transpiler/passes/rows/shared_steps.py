@@ -183,6 +183,13 @@ def _exchanged(task: Task) -> set[Array]:
     return {array for array in _stored(task) if array in loaded or array in called}
 
 
+def _ordered(task: Task) -> set[Array]:
+    """Return the arrays of which threads access elements in some order: all that a task changes, but for those that it
+    changes by atomic operations alone."""
+    plain = {base_array(s.pointer) for s in walk(task.body) if isinstance(s, GlobalStore)}
+    return {array for array in _stored(task) if array in plain} | _exchanged(task)
+
+
 def _must_be_apart(task: Task) -> list[Apart] | None:
     """Return which ndarrays must be apart; None if an array that the task changes has no memory of its own."""
     stored, pairs = _stored(task), dict[frozenset[Array], Apart]()
@@ -290,7 +297,7 @@ class _Sharing:
         assert task.loop is not None
         self.kernel, self.task, self.found, self.lanes, self.threads = kernel, task, found, lanes, threads
         self.extremes: dict[RangeFor, list[Extreme]] = {loop: _extremes(loop) for loop in found}
-        self.phases = Phases(task.body, found, _exchanged(task), users_in(task.body))
+        self.phases = Phases(task.body, found, _ordered(task), users_in(task.body))
         if threads > lanes:
             task.block_dim, task.tile, task.loop.grid_stride = threads, (threads,), False
         else:

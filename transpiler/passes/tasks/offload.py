@@ -81,7 +81,7 @@ class _Offload:
         groups: statements per task.
         group_of: the number of the group of a top-level statement.
         order: the position of a top-level statement.
-        copied: values that each task computes again.
+        copied: values that each task computes again. loads: those of them that load elements.
         temporaries: values and variables that cross tasks.
         read: by block, the top-level values that statements in it or inside them read.
     """
@@ -93,6 +93,7 @@ class _Offload:
         self.group_of: dict[Statement, int] = {}
         self.order: dict[Statement, int] = {}
         self.copied: set[Statement] = set()
+        self.loads: set[Statement] = set()
         self.temporaries: dict[Statement, Temporary] = {}
         self.read: dict[Block, list[Statement]] = {}
 
@@ -105,16 +106,18 @@ class _Offload:
         rewriter = Rewriter(
             {Alloca: self.drop_variable, LocalLoad: _load_globally, LocalStore: _store_globally, Call: _call_globally}
         )
-        for draft in [self.new_task(group, index) for index, group in enumerate(self.groups)]:
+        stream = 0
+        for group, draft in [(group, self.new_task(group, index)) for index, group in enumerate(self.groups)]:
             self.rewrite(draft, rewriter)
-            if draft.task.loop is not None or _has_outcome(draft.task.body):
+            is_task, draft.task.stream = draft.task.loop is not None or _has_outcome(draft.task.body), stream
+            if is_task:
                 self.kernel.tasks.append(draft.task)
+            stream += is_task or not self.loads.isdisjoint(group)  # a task on targets that load once
         self.kernel.body = Block()
         self.kernel.temporaries = list(self.temporaries.values())
         several = len(self.kernel.tasks) > 1
         for number, task in enumerate(self.kernel.tasks):
             task.name = f"{self.kernel.name}_{number}" if several else self.kernel.name
-            task.stream = number
 
     def split(self) -> None:
         """Split the body into groups. Pure values do not separate two serial groups."""
@@ -133,13 +136,13 @@ class _Offload:
         """Find the values that each task computes again: uniform ones that do not take long, and pointers."""
         loops = (group[0] for group in self.groups)
         long = LongValues(loop for loop in loops if isinstance(loop, RangeFor) and becomes_task(loop))
-        loads = self.find_constant_loads()
+        self.loads = self.find_constant_loads()
         for statement in self.kernel.body.statements:
             kind = statement.__class__
             if kind in POINTERS or (
                 kind is not Alloca
                 and statement.type is not None
-                and (statement in loads or not has_effect(statement, Effect.READ | Effect.WRITE | Effect.CONTROL))
+                and (statement in self.loads or not has_effect(statement, Effect.READ | Effect.WRITE | Effect.CONTROL))
                 and not _calls(statement)  # each thread would repeat the call, which may take long
                 and self.copied.issuperset(read := self.outer_operands(statement))
                 and not long.is_long(statement, read)

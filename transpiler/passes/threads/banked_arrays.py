@@ -39,7 +39,7 @@ from ...ir.statements import (
     is_const,
 )
 from ...ir.tasks import Kernel, Task
-from ...ir.threads import ThreadIndex, shared_size_bytes
+from ...ir.threads import ThreadIndex
 from ...ir.types import Scalar, Tensor, element_of, i32
 from ..analysis.queries import trip_count
 from ..analysis.uniformity import Uniformity
@@ -47,6 +47,7 @@ from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from ..tiles.parts.tiled_loops import new_shared
 from .parts.free_blocks import has_free_block
+from .parts.shared_memory import free_shared_bytes
 
 FEWEST_WORDS, MOST_WORDS = 5, 64
 """Numbers of an array that is worth it, and of all arrays of a thread: an SM still runs 896 threads."""
@@ -80,8 +81,7 @@ def banked_arrays(kernel: Kernel, context: PassContext) -> bool:
         words = sum(map(_words, arrays))
         is_large = words * 4 * task.block_dim > MOST_BYTES
         block_dim = SMALL_BLOCK if is_large and has_free_block(task, options) else task.block_dim
-        used = {s.array for root in task.roots() for s in walk(root) if isinstance(s, GlobalPtr) and s.array.is_shared}
-        if not arrays or words * 4 * block_dim > capabilities.max_shared_bytes - sum(map(shared_size_bytes, used)):
+        if not arrays or words * 4 * block_dim > free_shared_bytes(task, capabilities):
             continue
         if block_dim < task.block_dim:
             task.block_dim = block_dim

@@ -25,10 +25,11 @@ from ...ir.nodes import Block, Effect, Remark, Statement, blocks, clone, operand
 from ...ir.origins import Origin, block_size, literal, operation, settled
 from ...ir.statements import Array, Const, GlobalPtr, LoopIndex, Operation, RangeFor
 from ...ir.tasks import Kernel, Task
-from ...ir.threads import ThreadIndex, shared_size_bytes
+from ...ir.threads import ThreadIndex
 from ...ir.types import i32
 from ..context import PassContext
 from ..tiles.parts.tiled_loops import new_shared
+from .parts.shared_memory import free_shared_bytes
 from .parts.tabulated_values import Axis, Entry, computed_inside, cost_of, intervals_of, may_have_tables, tabulated
 
 Integers = Mapping[tuple[Statement, int], Statement]
@@ -48,17 +49,11 @@ def lookup_tables(kernel: Kernel, context: PassContext) -> bool:
     intervals, changed = intervals_of(kernel), False
     for task in tasks:
         found = tabulated(task, intervals)
-        free = capabilities.max_shared_bytes - sum(shared_size_bytes(a) for a in _arrays_of(task) if a.is_shared)
-        chosen = _needed(task, _chosen(found, min(MOST_BYTES, free)))
+        chosen = _needed(task, _chosen(found, min(MOST_BYTES, free_shared_bytes(task, capabilities))))
         if chosen:
             _tabulate(kernel, task, chosen)
             changed = True
     return changed
-
-
-def _arrays_of(task: Task) -> set[Array]:
-    """Return the arrays that a task accesses itself."""
-    return {s.array for root in task.roots() for s in walk(root) if isinstance(s, GlobalPtr)}
 
 
 def _chosen(entries: Sequence[Entry], free: int) -> list[Entry]:

@@ -22,7 +22,7 @@ from itertools import chain
 
 from ...errors import TaichiSyntaxError
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Effect, Statement, blocks, has_effect, operands, replace_uses, walk, walk_inside
+from ...ir.nodes import Block, Effect, Statement, blocks, has_effect, operands, reads, replace_uses, walk, walk_inside
 from ...ir.statements import (
     Alloca,
     Break,
@@ -114,7 +114,7 @@ class _Split:
             if self.is_split_point(statement):
                 pending += around
             elif isinstance(statement, ThreadFor):
-                pending += [operand for inner in walk(statement.body) for operand in operands(inner)]
+                pending += [value for inner in walk(statement.body) for value in reads(inner)]
             elif isinstance(statement, Continue) and self.ends_block(around):
                 pending += [statement, *around]
         while pending:
@@ -278,8 +278,8 @@ class _BlockSplitter:
             self.region.append(statement)  # each thread has its own index; statements of the block read `first`
             self.block.statements.append(self.split.first_index(statement))
             return
-        reads = any(isinstance(inner, (GlobalLoad, *TEXEL_READS)) for inner in walk(Block([statement])))
-        if reads or has_effect(statement, Effect.WRITE | Effect.CONTROL):
+        loads = any(isinstance(inner, (GlobalLoad, *TEXEL_READS)) for inner in walk(Block([statement])))
+        if loads or has_effect(statement, Effect.WRITE | Effect.CONTROL):
             self.flush()
         replace_uses(Block([statement]), dict(self.split.firsts))
         self.block.statements.append(statement)

@@ -37,7 +37,7 @@ from typing import NamedTuple
 
 from ...ir.builder import Builder
 from ...ir.functions import calls
-from ...ir.nodes import Block, Remark, Statement, blocks, count_uses, operands, walk
+from ...ir.nodes import Block, Remark, Statement, blocks, count_uses, operands, reads, walk
 from ...ir.origins import block_size
 from ...ir.statements import (
     ALL,
@@ -208,7 +208,7 @@ def _varying(loop: RangeFor) -> set[Statement]:
     varying: set[Statement] = set()
     for statement in walk(loop.body):
         own = is_index_of(statement, loop)
-        if own or any(operand in varying for operand in operands(statement)):
+        if own or any(value in varying for value in reads(statement)):
             varying.add(statement)
     return varying
 

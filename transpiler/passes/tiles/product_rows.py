@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Remark, Statement, operands, walk
+from ...ir.nodes import Block, Remark, Statement, operands, reads, walk
 from ...ir.statements import (
     Alloca,
     Array,
@@ -168,13 +168,13 @@ def _may_cross(task: Task, columns: RangeFor) -> bool:
     """Return whether what a row computes before its columns, and uses later, are values that a variable may have."""
     position = task.body.statements.index(columns)
     own, later = _of_own_row(task.body.statements[:position]), task.body.statements[position:]
-    used = {operand for statement in walk(Block(later)) for operand in operands(statement)}
+    used = {value for statement in walk(Block(later)) for value in reads(statement)}
     return all(isinstance(s, (GlobalLoad, LocalLoad, *VALUES)) for s in own if s in used)
 
 
 def _load_at_start(block: Block, variables: Mapping[Statement, Alloca]) -> None:
     """Let a block use variables in place of values, which it loads first."""
-    used = {operand for statement in walk(block) for operand in operands(statement)}
+    used = {value for statement in walk(block) for value in reads(statement)}
     loads = {v: LocalLoad(one, type=one.type, location=v.location) for v, one in variables.items() if v in used}
     if loads:
         rewriter = Rewriter({})
@@ -241,7 +241,7 @@ class _RowTiling:
         own = _of_own_row(before)
         everywhere = [s for s in before if s not in own]
         self.builder.block.statements += everywhere
-        used = {operand for s in walk(Block(list(later))) for operand in operands(s)}
+        used = {value for s in walk(Block(list(later))) for value in reads(s)}
         crossing = {s: self.builder.add(Alloca(type=s.type, name=s.name, hint=s.hint)) for s in own if s in used}
         if own:
             block = self._if_own()

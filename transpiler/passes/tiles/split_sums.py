@@ -21,7 +21,7 @@ from __future__ import annotations
 from math import prod
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Remark, Statement, operands, walk
+from ...ir.nodes import Block, Remark, Statement, operands, reads, walk
 from ...ir.statements import (
     Alloca,
     GlobalLoad,
@@ -150,8 +150,8 @@ def _added_to(serial: RangeFor) -> Alloca | None:
     if not isinstance(value, Operation) or value.op not in ("add", "sub") or len(uses) != 2:
         return None
     old = [o for o in value.operands[: 1 if value.op == "sub" else 2] if isinstance(o, LocalLoad) and o in uses]
-    reads = [s for s in walk(serial.body) for o in operands(s) if o in old]
-    return variable if len(old) == 1 and len(reads) == 1 else None
+    users = [s for s in walk(serial.body) for value in reads(s) if value in old]
+    return variable if len(old) == 1 and len(users) == 1 else None
 
 
 def _partial(task: Task, sums: _Sums, memory: Temporary | None) -> Task:
@@ -189,7 +189,7 @@ def _partial(task: Task, sums: _Sums, memory: Temporary | None) -> Task:
 def _is_whole(task: Task) -> bool:
     """Return whether a task computes all that it uses."""
     known = set(walk(task.body))
-    return all(known.issuperset(operands(statement)) for statement in known)
+    return all(known.issuperset(reads(statement)) for statement in known)
 
 
 def _is_value(statement: Statement) -> bool:

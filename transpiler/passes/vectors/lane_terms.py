@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...ir.builder import AXES, Builder
-from ...ir.nodes import Block, Effect, Remark, Statement, operands, walk, walk_blocks, walk_inside
+from ...ir.nodes import Block, Effect, Remark, Statement, reads, walk, walk_blocks, walk_inside
 from ...ir.statements import (
     Alloca,
     Break,
@@ -272,7 +272,7 @@ def _name(moved: list[Statement], rest: list[Statement], name: str) -> None:
     """Give names to the numbers that a branch uses, so that they are statements before it."""
     early = set(moved)
     users = [s for statement in rest for s in (statement, *walk_inside(statement))]
-    used = [o for user in users for o in operands(user) if o in early]
+    used = [o for user in users for o in reads(user) if o in early]
     terms = [o for o in used if o.type != u1 and isinstance(o, (Operation, GlobalLoad))]
     compared = [number for o in used if o.type == u1 for number in _compared(o, early)]
     for value in dict.fromkeys([*terms, *compared]):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....ir.nodes import Block, Statement, blocks, operands, walk, walk_inside
+from ....ir.nodes import Block, Statement, blocks, reads, walk, walk_inside
 from ....ir.statements import (
     Alloca,
     GlobalStore,
@@ -70,7 +70,7 @@ def _is_moved(value: Statement, carried: set[Statement]) -> bool:
 def _dependent(block: Block, reached: set[Statement], is_chosen: bool) -> Iterator[Statement]:
     """Yield the statements that use one of `reached`, and the variables that they change. is_chosen: a branch does."""
     for statement in block:
-        uses = is_chosen or any(operand in reached for operand in operands(statement))
+        uses = is_chosen or any(value in reached for value in reads(statement))
         if uses:
             yield statement
             if isinstance(statement, LocalStore):

@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 from ....ir.builder import Builder
 from ....ir.functions import Call, Reference
-from ....ir.nodes import Block, Effect, Statement, operands, walk
+from ....ir.nodes import Block, Effect, Statement, reads, walk
 from ....ir.statements import (
     Alloca,
     Break,
@@ -69,7 +69,7 @@ def accumulators(
             return None
     loads = [s for s in walk(row.body) if isinstance(s, LocalLoad)]
     is_read = any(base_pointer(load.pointer) in found for load in loads if load not in own_loads)
-    uses = [operand for s in walk(row.body) for operand in operands(s) if operand in own_loads]
+    uses = [value for s in walk(row.body) for value in reads(s) if value in own_loads]
     is_sum = own_loads <= set(loads)  # not of what a variable was before the loop: `s = s0 + a[k]` keeps the last
     return found if is_sum and not is_read and len(uses) == len(own_loads) else None
 

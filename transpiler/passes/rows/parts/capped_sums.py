@@ -14,7 +14,7 @@ A list of neighbours with a capacity is written so.
 from __future__ import annotations
 
 from ....ir.builder import Builder
-from ....ir.nodes import Block, Statement, operands, walk
+from ....ir.nodes import Block, Statement, operands, reads, walk
 from ....ir.statements import (
     Alloca,
     Const,
@@ -107,7 +107,7 @@ def _is_alone(loop: RangeFor, test: If, variable: Alloca, limit: Statement) -> b
     before = [s for s in uses if s not in own]
     is_counted_once = sum(isinstance(s, LocalStore) for s in uses) == 1 and len(before) == 1
     is_plain = all(isinstance(s, (LocalLoad, LocalStore)) for s in uses)
-    users = [s for s in inside if s not in own and any(value in operands(s) for value in before)]
+    users = [s for s in inside if s not in own and any(value in reads(s) for value in before)]
     is_compared = all(map(_is_less, users)) and len(users) == 1
     return is_counted_once and is_plain and is_compared and (isinstance(limit, Const) or limit not in inside)
 
@@ -125,7 +125,7 @@ def _hoist(body: Block, test: If) -> bool:
     condition = test.condition
     if isinstance(condition, IfExp):
         computed = condition.then
-        is_own = condition in body.statements and sum(condition in operands(s) for s in walk(body)) == 1
+        is_own = condition in body.statements and sum(condition in reads(s) for s in walk(body)) == 1
         if not is_own or not all(map(may_be_in_vain, computed)) or computed.result is None:
             return False
         body.insert_before(condition, computed.statements)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from ....ir.builder import Builder
 from ....ir.functions import Call, Reference
-from ....ir.nodes import Block, Effect, Statement, blocks, has_effect, operands, walk
+from ....ir.nodes import Block, Effect, Statement, blocks, has_effect, users_of, walk
 from ....ir.statements import (
     Alloca,
     Array,
@@ -49,14 +49,7 @@ class Part:
 
 def users_in(body: Block) -> Users:
     """Return the users of all values of a task."""
-    users: Users = {}
-    for statement in walk(body):
-        for operand in operands(statement):
-            users.setdefault(operand, []).append(statement)
-        for inner in blocks(statement):
-            if inner.result is not None:
-                users.setdefault(inner.result, []).append(statement)
-    return users
+    return dict(users_of(walk(body)))
 
 
 def parts_of(statements: Sequence[Statement], users: Users) -> list[Part]:

@@ -100,7 +100,7 @@ class Phases:
     """The phases of the iteration of a task, with the barriers between them.
 
     Attributes:
-        shared: the loops that threads share. stored: the arrays that the task stores to and loads from.
+        shared: the loops that threads share. stored: the arrays of which threads access elements in some order.
         waits: the first statements of phases with a barrier before them.
         waits_at_head: `while` loops whose condition is evaluated behind a barrier.
     """

@@ -200,12 +200,11 @@ class _Finder:
         self.written = frozenset(written_objects(self.task.body))
         self.aliases = any(map(may_alias, self.written))
         users = users_of(self.around)
-        results = {block.result for s in self.around for block in blocks(s)}
         found: list[Entry] = []
         covered: set[Statement] = set()
         for statement in self.around:
             axes = self._axes(statement)
-            if axes and self._is_root(statement, users[statement], results):
+            if axes and self._is_root(statement, users[statement]):
                 found += self._entry(statement, axes)
                 covered.update(computed_inside(statement))
         for statement in self.around:
@@ -223,12 +222,12 @@ class _Finder:
                 ):  # that is a function, and seldom runs
                     self._nest(inner, (*around, statement))
 
-    def _is_root(self, value: Statement, users: Sequence[Statement], results: Iterable[Statement | None]) -> bool:
+    def _is_root(self, value: Statement, users: Sequence[Statement]) -> bool:
         """Return whether something else than another value of the same kind needs a value."""
         kind = value.type
         if not isinstance(kind, Scalar) or kind.bits < 32 or isinstance(value, (LoopIndex, GlobalLoad)):
             return False
-        return value in results or any(self._axes(user) is None for user in users)
+        return any(self._axes(user) is None for user in users)
 
     def _axes(self, value: Statement) -> frozenset[Axis] | None:
         """Return the axes on which a value depends, none for one that is the same everywhere; None for others."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....ir.builder import Builder
-from ....ir.nodes import Block, Statement, operands, walk
+from ....ir.nodes import Block, Statement, operands, reads, walk
 from ....ir.statements import (
     Alloca,
     Array,
@@ -102,7 +102,7 @@ def _needed(sums: RangeFor, before: Sequence[Statement]) -> list[Statement] | No
     None if one is not to be computed where the loop is alone.
     """
     inside = set(walk(sums.body))
-    used = {operand for statement in (sums, *inside) for operand in operands(statement)} - inside
+    used = {value for statement in (sums, *inside) for value in reads(statement)} - inside
     own: list[Statement] = []
     for statement in reversed(before):
         is_start = isinstance(statement, LocalStore) and statement.pointer in used
@@ -132,7 +132,7 @@ def products_of(task: Task) -> Task | None:
     outer = [s for s in made.body.statements if s in known]
     made.body.statements[:] = [*outer, *rows.own, rows.sums]
     known.update(walk(made.body))
-    return made if all(known.issuperset(operands(s)) for s in walk(made.body)) else None
+    return made if all(known.issuperset(reads(s)) for s in walk(made.body)) else None
 
 
 def _add_columns(task: Task, columns: RangeFor) -> None:

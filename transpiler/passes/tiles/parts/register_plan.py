@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from math import copysign, prod
 
-from ....ir.nodes import Block, Statement, blocks, operands, walk
+from ....ir.nodes import Block, Statement, blocks, operands, reads, walk
 from ....ir.statements import (
     Alloca,
     Array,
@@ -489,7 +489,7 @@ def _find_variables(plan: Plan) -> bool:
     """Record the local variables that the serial loop shares with what is around it; return whether all are numbers."""
     around = [s for s in plan.before if isinstance(s, Alloca)]
     later = [*walk(plan.serial.body), *walk(Block(plan.after))]
-    used = {operand for statement in later for operand in operands(statement)}
+    used = {value for statement in later for value in reads(statement)}
     plan.variables = [variable for variable in around if variable in used]
     kinds = [variable.type for variable in plan.variables]
     if not all(isinstance(kind, Scalar) and kind.kind != "bool" for kind in kinds):
@@ -508,4 +508,4 @@ def _are_values_known(plan: Plan) -> bool:
     unknown.difference_update(plan.variables)
     values = {staged.value for staged in plan.staged}
     later = [*(s for s in plan.combined if s not in values), *walk(Block(plan.after))]
-    return not any(operand in unknown for statement in later for operand in operands(statement))
+    return not any(value in unknown for statement in later for value in reads(statement))

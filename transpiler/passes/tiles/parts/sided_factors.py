@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....ir.builder import Builder
-from ....ir.nodes import Block, Statement, operands, walk
+from ....ir.nodes import Block, Statement, reads, walk
 from ....ir.statements import GlobalLoad, LocalLoad, LocalStore, Operation, RangeFor, repeats
 from ....ir.tasks import Task
 from ....ir.types import Scalar
@@ -43,13 +43,13 @@ def drop_unused(task: Task) -> None:
     """Drop the values of serial loops that nothing uses: those of earlier forms of a sum."""
     for serial in [s for s in task.body.statements if repeats(s) and isinstance(s, RangeFor)]:
         inside = set(serial.body.statements)
-        used = {operand for s in walk(task.body) if s not in inside for operand in operands(s)}
+        used = {value for s in walk(task.body) if s not in inside for value in reads(s)}
         needed: list[Statement] = []
         for statement in reversed(serial.body.statements):
             is_value = isinstance(statement, (*VALUES, *PLACES, GlobalLoad, LocalLoad))
             if not is_value or statement in used:
                 needed.append(statement)
-                used.update(o for inner in walk(Block([statement])) for o in operands(inner))
+                used.update(value for inner in walk(Block([statement])) for value in reads(inner))
         serial.body.statements[:] = needed[::-1]
 
 

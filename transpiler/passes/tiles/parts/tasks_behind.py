@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from ....ir.builder import Builder
 from ....ir.functions import Reference
-from ....ir.nodes import Block, Statement, operands, walk
+from ....ir.nodes import Block, Statement, operands, reads, walk
 from ....ir.statements import (
     Alloca,
     GlobalTemporary,
@@ -93,7 +93,7 @@ def _crossing(before: list[Statement], behind: list[Statement]) -> list[int] | N
     if any(isinstance(operand, Reference) for s in inside for operand in operands(s)):
         return None
     inside = [s for s in inside if not isinstance(s, Reference)]
-    used = {operand for s in walk(Block(behind)) for operand in operands(s)}
+    used = {value for s in walk(Block(behind)) for value in reads(s)}
     known: set[Statement] = set()
     for statement in before:
         if isinstance(statement, VALUES) and known.issuperset(operands(statement)):
