@@ -2337,7 +2337,7 @@ static bool read_block(const KernelReader *reader, const Json *value, const Json
             return false;
         }
         end = member->offset + member->size;
-        if (member->offset % member->size || end > kernel->args_size) {
+        if (member->offset % (member->source == SOURCE_DIVISOR ? 4 : member->size) || end > kernel->args_size) {
             return fail_value(fields[2], "a multiple of the member's size, within the block");
         }
     }
@@ -7076,8 +7076,11 @@ static bool evaluate(TiKernel kernel, const Expression *expression, int64_t *val
 /* Return the multiplier and the shift by which shaders divide by a number, as `packed_divisor` of Python. */
 static uint64_t packed_divisor(int64_t number) {
     uint64_t divisor = (uint32_t)number, shift = 0;
-    if (divisor == 0 || divisor > INT32_MAX) { /* each quotient is 0 */
+    if (divisor == 0) { /* each quotient is 0 */
         return (uint64_t)31 << 32;
+    }
+    if (divisor > INT32_MAX) { /* without its sign */
+        divisor = ((uint64_t)1 << 32) - divisor;
     }
     while (((uint64_t)1 << shift) < divisor) {
         shift++;

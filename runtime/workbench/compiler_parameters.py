@@ -185,7 +185,16 @@ class CompilerParameters:
             options = self._all[name].change(options, value)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return compile_source(replace(self._specialization, options=options))
+            found = compile_source(replace(self._specialization, options=options))
+            own = self._generated.interface
+            if found.module.interface == own or not (own.divisors or found.module.interface.divisors):
+                return found
+            # By other numbers: a source that divides by itself has the arguments before them.
+            disabled = options.disabled_passes | {"launch_divisors"}
+            found = compile_source(replace(self._specialization, options=replace(options, disabled_passes=disabled)))
+        if found.module.interface == own.without_divisors():
+            return replace(found, module=replace(found.module, interface=own))
+        return found
 
 
 def _text(module: BackendModule) -> tuple[str, ...]:

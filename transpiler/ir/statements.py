@@ -137,6 +137,7 @@ class Operation(Statement):
     OPERANDS: ClassVar[tuple[str, ...]] = ("operands",)
     op: str
     operands: list[Statement]
+    by_launch: bool = False  # a division of i32 by what the launch packs (pass `launch_divisors`)
 
 
 @dataclass(eq=False, slots=True)
@@ -415,8 +416,7 @@ class RangeFor(Statement):
         starts, ends, steps: i32 or i64, evaluated once before. A step is a constant other than 0, but in `row_lanes`.
         names: Python names of the indices.
         body: the statements of one iteration.
-        serialize: whether it runs serially at the top level, too.
-        block_dim: threads per block, None for the default.
+        serialize: whether it runs serially at the top level, too. block_dim: threads per block, None for the default.
         over: the array whose shape gives the extents, if any: each index tuple is then one of its elements.
         parallelize: number of host threads, None for all.
         order: index components in the order of iteration of a task, () for row-major; requires constant bounds.

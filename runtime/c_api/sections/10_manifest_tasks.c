@@ -142,7 +142,7 @@ static bool read_block(const KernelReader *reader, const Json *value, const Json
             return false;
         }
         end = member->offset + member->size;
-        if (member->offset % member->size || end > kernel->args_size) {
+        if (member->offset % (member->source == SOURCE_DIVISOR ? 4 : member->size) || end > kernel->args_size) {
             return fail_value(fields[2], "a multiple of the member's size, within the block");
         }
     }

@@ -452,8 +452,11 @@ static bool evaluate(TiKernel kernel, const Expression *expression, int64_t *val
 /* Return the multiplier and the shift by which shaders divide by a number, as `packed_divisor` of Python. */
 static uint64_t packed_divisor(int64_t number) {
     uint64_t divisor = (uint32_t)number, shift = 0;
-    if (divisor == 0 || divisor > INT32_MAX) { /* each quotient is 0 */
+    if (divisor == 0) { /* each quotient is 0 */
         return (uint64_t)31 << 32;
+    }
+    if (divisor > INT32_MAX) { /* without its sign */
+        divisor = ((uint64_t)1 << 32) - divisor;
     }
     while (((uint64_t)1 << shift) < divisor) {
         shift++;

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from ....transpiler.backend.module.divisors import DIVISOR
 from ....transpiler.backend.module.interface import BackendModule
 from .compare_declarations import instead_of
 from .diagnostics import (
@@ -227,6 +228,9 @@ class Assertions:
         for member in block.members or ():
             self._add(f"#undef {member.name}")  # a macro of this name would replace it
             declared = found.member(member.name) if found is not None else None
+            if found is not None and declared is None and member.type == DIVISOR:  # an edit may divide by itself
+                size = found_size
+                continue
             location = declared.location if declared is not None else own
             instead = instead_of(block, found, member.name)
             if instead is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from ....transpiler.backend.module.divisors import DIVISOR
 from .diagnostics import (
     DiagnosticList,
     element_type,
@@ -76,6 +77,8 @@ class Declarations:
             here = found.member(member.name)
             if here is not None:
                 self._member(shown, member, here)
+                continue
+            if member.type == DIVISOR:  # an edit may divide by itself
                 continue
             unclosed = self._unclosed(found, member.name)
             if unclosed is not None:

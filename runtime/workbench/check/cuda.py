@@ -167,7 +167,9 @@ def _lost_mark(edit: EditedFile, old: TaskSource, mark: str) -> tuple[str, str]:
 
 def _check_cubin(edit: EditedFile, cubin: Cubin, knows_blocks: bool) -> None:
     """Record kernels that the launcher will not find or cannot start. knows_blocks: the block sizes could be read."""
-    size = edit.generated.interface.args_size_bytes
+    interface = edit.generated.interface
+    size = interface.args_size_bytes
+    sizes_allowed = size, interface.without_divisors().args_size_bytes
     for old, new in edit.tasks:
         location = _definition(edit, old.entry)
         kernel = cubin.kernels.get(old.entry)
@@ -178,8 +180,8 @@ def _check_cubin(edit: EditedFile, cubin: Cubin, knows_blocks: bool) -> None:
         elif kernel is not None:
             if knows_blocks:
                 _check_threads(edit, kernel, new.block_dim, location)
-            has_args = bool(edit.generated.interface.members)
-            if has_args and (len(kernel.parameters) != 1 or kernel.parameters[0].size_bytes != size):
+            has_args = bool(interface.members)
+            if has_args and (len(kernel.parameters) != 1 or kernel.parameters[0].size_bytes not in sizes_allowed):
                 sizes = ", ".join(f"{parameter.size_bytes}" for parameter in kernel.parameters) or "none"
                 message = f"`{old.entry}` has parameters of {sizes} bytes, but the launcher passes one of {size}"
                 if not edit.diagnostics.entries:

@@ -97,5 +97,27 @@ __device__ inline float paired_cos_f32(float x) { return sin_in_pair_f32(x, 1u);
 
 #include "../../c_family/lib/numbers.h"
 
-// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
-__device__ inline unsigned divide(unsigned n, uint2 by) { return (__umulhi(n, by.x) + n) >> by.y; }
+// How to divide by a number of the launch without a division.
+struct Divisor {
+    unsigned multiplier, shift;
+};
+
+// n / d for n, d up to 2^31; a launch packs `by` for d.
+__device__ inline unsigned divide(unsigned n, Divisor by) {
+    return (__umulhi(n, by.multiplier) + n) >> by.shift;
+}
+
+// a % b for a >= 0 and b > 0, as `divide`.
+__device__ inline int remainder_by(int a, int b, Divisor by) { return a - int(divide(a, by)) * b; }
+
+// Python's //, as `divide` by b without its sign; 0 if b is 0.
+__device__ inline int floor_div_by(int a, int b, Divisor by) {
+    int flip = b >> 31, sign = a < -flip ? -1 : 0;  // a // b is ~((a - 1) // -b), and ~(~a // b)
+    int quotient = divide((unsigned(a) + flip) ^ sign, by);
+    return b == 0 ? 0 : quotient ^ sign ^ flip;
+}
+
+// Python's %, as `floor_div_by`; 0 if b is 0.
+__device__ inline int mod_by(int a, int b, Divisor by) {
+    return b == 0 ? 0 : int(unsigned(a) - unsigned(floor_div_by(a, b, by)) * b);
+}

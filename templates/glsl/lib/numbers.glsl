@@ -339,9 +339,29 @@ double cross_f64(double a, double b, double c, double d) {
     return result;
 }
 
-// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
-uint divide(uint n, uvec2 by) {
+// How to divide by a number of the launch without a division.
+struct Divisor {
+    uint multiplier, shift;
+};
+
+// n / d for n, d up to 2^31; a launch packs `by` for d.
+uint divide(uint n, Divisor by) {
     uint high, low;
-    umulExtended(n, by.x, high, low);
-    return (high + n) >> by.y;
+    umulExtended(n, by.multiplier, high, low);
+    return (high + n) >> by.shift;
+}
+
+// a % b for a >= 0 and b > 0, as `divide`.
+int remainder_by(int a, int b, Divisor by) { return a - int(divide(a, by)) * b; }
+
+// Python's //, as `divide` by b without its sign; 0 if b is 0.
+int floor_div_by(int a, int b, Divisor by) {
+    int flip = b >> 31, sign = a < -flip ? -1 : 0;  // a // b is ~((a - 1) // -b), and ~(~a // b)
+    int quotient = int(divide(uint((a + flip) ^ sign), by));
+    return b == 0 ? 0 : quotient ^ sign ^ flip;
+}
+
+// Python's %, as `floor_div_by`; 0 if b is 0.
+int mod_by(int a, int b, Divisor by) {
+    return b == 0 ? 0 : int(uint(a) - uint(floor_div_by(a, b, by)) * b);
 }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 2b48b5f3, blur.py:4:
+// shadesmith 0.1.0, vulkan 6558057f, blur.py:4:
 // blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak:
 //     ndarray[f32, 1, strided])
 #version 460
@@ -12,11 +12,14 @@ layout(local_size_x = BLOCK) in;
 // The valid index nearest to `index` on an axis of n elements.
 int clamp_index(int index, int n) { return index < 0 ? 0 : index < n ? index : n - 1; }
 
-// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
-uint divide(uint n, uvec2 by) {
+// How to divide by a number of the launch without a division.
+struct Divisor { uint multiplier, shift; };
+
+// n / d for n, d up to 2^31; a launch packs `by` for d.
+uint divide(uint n, Divisor by) {
     uint high, low;
-    umulExtended(n, by.x, high, low);
-    return (high + n) >> by.y;
+    umulExtended(n, by.multiplier, high, low);
+    return (high + n) >> by.shift;
 }
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer AtomicU32 {
@@ -39,19 +42,19 @@ float atomic_max_f32(AtomicU32 data, uint index, float value) {
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
 layout(push_constant, scalar) uniform Args {
-    F32 image_data;   // image: ndarray[f32, 2, clamped]
-    F32 out_data;     // out: ndarray[f32, 2, strided]
-    F32 peak_data;    // peak: ndarray[f32, 1, strided]
-    uvec2 by_out_n1;  // to divide by out_n1 (launch_divisors)
-    int image_n0;     // image.shape[0]
-    int image_n1;     // image.shape[1]
-    int out_n0;       // out.shape[0]
-    int out_n1;       // out.shape[1]
-    int out_stride0;  // out.strides[0], in elements
-    int out_stride1;  // out.strides[1], in elements
-    int out_begin;    // out: its first element, counted from the one at the lowest address
-    int peak_stride;  // peak.strides[0], in elements
-    int peak_begin;   // peak: its first element, counted from the one at the lowest address
+    F32 image_data;     // image: ndarray[f32, 2, clamped]
+    F32 out_data;       // out: ndarray[f32, 2, strided]
+    F32 peak_data;      // peak: ndarray[f32, 1, strided]
+    int image_n0;       // image.shape[0]
+    int image_n1;       // image.shape[1]
+    int out_n0;         // out.shape[0]
+    int out_n1;         // out.shape[1]
+    int out_stride0;    // out.strides[0], in elements
+    int out_stride1;    // out.strides[1], in elements
+    int out_begin;      // out: its first element, counted from the one at the lowest address
+    int peak_stride;    // peak.strides[0], in elements
+    int peak_begin;     // peak: its first element, counted from the one at the lowest address
+    Divisor by_out_n1;  // to divide by out_n1 (launch_divisors)
 } args;
 
 #define image_(i, j) \

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda e8c07c7b, blur.py:4:
+// shadesmith 0.1.0, cuda f8e4e7af, blur.py:4:
 // blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak:
 //     ndarray[f32, 1, strided])
 
@@ -9,8 +9,13 @@ __device__ inline int clamp_index(int index, int n) {
     return index < 0 ? 0 : index < n ? index : n - 1;
 }
 
-// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
-__device__ inline unsigned divide(unsigned n, uint2 by) { return (__umulhi(n, by.x) + n) >> by.y; }
+// How to divide by a number of the launch without a division.
+struct Divisor { unsigned multiplier, shift; };
+
+// n / d for n, d up to 2^31; a launch packs `by` for d.
+__device__ inline unsigned divide(unsigned n, Divisor by) {
+    return (__umulhi(n, by.multiplier) + n) >> by.shift;
+}
 
 __device__ inline float atomic_max_f32(float *address, float value) {
     unsigned int *bits = (unsigned int *)address;
@@ -33,11 +38,11 @@ struct Args {
     long long out_stride0;    // out.strides[0], in elements
     long long out_stride1;    // out.strides[1], in elements
     long long peak_stride;    // peak.strides[0], in elements
-    uint2 by_out_n1;          // to divide by out_n1 (launch_divisors)
     int image_n0;             // image.shape[0]
     int image_n1;             // image.shape[1]
     int out_n0;               // out.shape[0]
     int out_n1;               // out.shape[1]
+    Divisor by_out_n1;        // to divide by out_n1 (launch_divisors)
 };
 
 #define image(i, j) \

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan c8761366, escape.py:4:
+// shadesmith 0.1.0, vulkan 1bad3011, escape.py:4:
 // escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -7,22 +7,25 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
-// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
-uint divide(uint n, uvec2 by) {
+// How to divide by a number of the launch without a division.
+struct Divisor { uint multiplier, shift; };
+
+// n / d for n, d up to 2^31; a launch packs `by` for d.
+uint divide(uint n, Divisor by) {
     uint high, low;
-    umulExtended(n, by.x, high, low);
-    return (high + n) >> by.y;
+    umulExtended(n, by.multiplier, high, low);
+    return (high + n) >> by.shift;
 }
 
 layout(buffer_reference, scalar, buffer_reference_align = 4)
     restrict writeonly buffer WriteF32 { float v[]; };
 layout(push_constant, scalar) uniform Args {
     WriteF32 pixels_data;  // pixels: ndarray[f32, 2]
-    uvec2 by_pixels_n1;    // to divide by pixels_n1 (launch_divisors)
     int n;                 // n: i32
     float t;               // t: f32
     int pixels_n0;         // pixels.shape[0]
     int pixels_n1;         // pixels.shape[1]
+    Divisor by_pixels_n1;  // to divide by pixels_n1 (launch_divisors)
 } args;
 
 #define pixels(i, j) args.pixels_data.v[(i) * args.pixels_n1 + (j)]

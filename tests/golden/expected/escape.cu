@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 890e7022, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
+// shadesmith 0.1.0, cuda 86f7a5c5, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 
 #define BLOCK 128
 
@@ -8,8 +8,13 @@ __device__ inline float normal_sqrt_f32(float x) {
     return x;
 }
 
-// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
-__device__ inline unsigned divide(unsigned n, uint2 by) { return (__umulhi(n, by.x) + n) >> by.y; }
+// How to divide by a number of the launch without a division.
+struct Divisor { unsigned multiplier, shift; };
+
+// n / d for n, d up to 2^31; a launch packs `by` for d.
+__device__ inline unsigned divide(unsigned n, Divisor by) {
+    return (__umulhi(n, by.multiplier) + n) >> by.shift;
+}
 
 using vec2 = float2;
 
@@ -19,11 +24,11 @@ __device__ inline float length(vec2 a) { return normal_sqrt_f32(a.x * a.x + a.y 
 
 struct Args {
     float *__restrict__ pixels_data;  // pixels: ndarray[f32, 2]
-    uint2 by_pixels_n1;               // to divide by pixels_n1 (launch_divisors)
     int n;                            // n: i32
     float t;                          // t: f32
     int pixels_n0;                    // pixels.shape[0]
     int pixels_n1;                    // pixels.shape[1]
+    Divisor by_pixels_n1;             // to divide by pixels_n1 (launch_divisors)
 };
 
 #define pixels(i, j) args.pixels_data[(long long)(i) * args.pixels_n1 + (j)]

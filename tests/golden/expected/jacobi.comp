@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 16ba00d7, jacobi.py:4:
+// shadesmith 0.1.0, vulkan 6e9201ee, jacobi.py:4:
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2], w: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -8,23 +8,26 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
-// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
-uint divide(uint n, uvec2 by) {
+// How to divide by a number of the launch without a division.
+struct Divisor { uint multiplier, shift; };
+
+// n / d for n, d up to 2^31; a launch packs `by` for d.
+uint divide(uint n, Divisor by) {
     uint high, low;
-    umulExtended(n, by.x, high, low);
-    return (high + n) >> by.y;
+    umulExtended(n, by.multiplier, high, low);
+    return (high + n) >> by.shift;
 }
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer F32x4 { vec4 v[]; };
 layout(push_constant, scalar) uniform Args {
-    F32 a_data;         // a: ndarray[f32, 2]
-    F32 b_data;         // b: ndarray[f32, 2]
-    uvec2 by_extent_j;  // to divide by the extent along j (launch_divisors)
-    float w;            // w: f32
-    int n;              // a.shape[0]
-    int m;              // a.shape[1]
-    int b_n1;           // b.shape[1]
+    F32 a_data;           // a: ndarray[f32, 2]
+    F32 b_data;           // b: ndarray[f32, 2]
+    float w;              // w: f32
+    int n;                // a.shape[0]
+    int m;                // a.shape[1]
+    int b_n1;             // b.shape[1]
+    Divisor by_extent_j;  // to divide by the extent along j (launch_divisors)
 } args;
 
 #define a(i, j) args.a_data.v[(i) * args.m + (j)]

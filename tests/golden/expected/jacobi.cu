@@ -1,10 +1,15 @@
-// shadesmith 0.1.0, cuda faf4723a, jacobi.py:4:
+// shadesmith 0.1.0, cuda f385c4e9, jacobi.py:4:
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2], w: f32)
 
 #define BLOCK 128
 
-// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
-__device__ inline unsigned divide(unsigned n, uint2 by) { return (__umulhi(n, by.x) + n) >> by.y; }
+// How to divide by a number of the launch without a division.
+struct Divisor { unsigned multiplier, shift; };
+
+// n / d for n, d up to 2^31; a launch packs `by` for d.
+__device__ inline unsigned divide(unsigned n, Divisor by) {
+    return (__umulhi(n, by.multiplier) + n) >> by.shift;
+}
 
 using vec4 = float4;
 
@@ -21,11 +26,11 @@ __device__ inline vec4 operator-(vec4 a, vec4 b) {
 struct Args {
     const float *a_data;  // a: ndarray[f32, 2]
     float *b_data;        // b: ndarray[f32, 2]
-    uint2 by_extent_j;    // to divide by the extent along j (launch_divisors)
     float w;              // w: f32
     int n;                // a.shape[0]
     int m;                // a.shape[1]
     int b_n1;             // b.shape[1]
+    Divisor by_extent_j;  // to divide by the extent along j (launch_divisors)
 };
 
 #define a(i, j) args.a_data[(long long)(i) * args.m + (j)]

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan d9460519, stencil.py:12:
+// shadesmith 0.1.0, vulkan a7743771, stencil.py:12:
 // stencil(a: ndarray[f32, 2], b: ndarray[f32, 2], order: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -8,24 +8,27 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
-// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
-uint divide(uint n, uvec2 by) {
+// How to divide by a number of the launch without a division.
+struct Divisor { uint multiplier, shift; };
+
+// n / d for n, d up to 2^31; a launch packs `by` for d.
+uint divide(uint n, Divisor by) {
     uint high, low;
-    umulExtended(n, by.x, high, low);
-    return (high + n) >> by.y;
+    umulExtended(n, by.multiplier, high, low);
+    return (high + n) >> by.shift;
 }
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
 layout(push_constant, scalar) uniform Args {
-    F32 a_data;      // a: ndarray[f32, 2]
-    F32 b_data;      // b: ndarray[f32, 2]
-    I32 order_data;  // order: ndarray[i32, 1]
-    uvec2 by_b_n1;   // to divide by b_n1 (launch_divisors)
-    int a_n1;        // a.shape[1]
-    int b_n0;        // b.shape[0]
-    int b_n1;        // b.shape[1]
-    int order_n;     // order.shape[0]
+    F32 a_data;       // a: ndarray[f32, 2]
+    F32 b_data;       // b: ndarray[f32, 2]
+    I32 order_data;   // order: ndarray[i32, 1]
+    int a_n1;         // a.shape[1]
+    int b_n0;         // b.shape[0]
+    int b_n1;         // b.shape[1]
+    int order_n;      // order.shape[0]
+    Divisor by_b_n1;  // to divide by b_n1 (launch_divisors)
 } args;
 
 #define a(i, j) args.a_data.v[(i) * args.a_n1 + (j)]

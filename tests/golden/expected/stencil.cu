@@ -1,20 +1,25 @@
-// shadesmith 0.1.0, cuda 354d79f8, stencil.py:12:
+// shadesmith 0.1.0, cuda 9a603548, stencil.py:12:
 // stencil(a: ndarray[f32, 2], b: ndarray[f32, 2], order: ndarray[i32, 1])
 
 #define BLOCK 128
 
-// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
-__device__ inline unsigned divide(unsigned n, uint2 by) { return (__umulhi(n, by.x) + n) >> by.y; }
+// How to divide by a number of the launch without a division.
+struct Divisor { unsigned multiplier, shift; };
+
+// n / d for n, d up to 2^31; a launch packs `by` for d.
+__device__ inline unsigned divide(unsigned n, Divisor by) {
+    return (__umulhi(n, by.multiplier) + n) >> by.shift;
+}
 
 struct Args {
     const float *a_data;    // a: ndarray[f32, 2]
     float *b_data;          // b: ndarray[f32, 2]
     const int *order_data;  // order: ndarray[i32, 1]
-    uint2 by_b_n1;          // to divide by b_n1 (launch_divisors)
     int a_n1;               // a.shape[1]
     int b_n0;               // b.shape[0]
     int b_n1;               // b.shape[1]
     int order_n;            // order.shape[0]
+    Divisor by_b_n1;        // to divide by b_n1 (launch_divisors)
 };
 
 #define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]

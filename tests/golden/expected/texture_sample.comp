@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan a31bdc91, texture_sample.py:9:
+// shadesmith 0.1.0, vulkan a0789cbf, texture_sample.py:9:
 // kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2])
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -7,17 +7,20 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
-// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
-uint divide(uint n, uvec2 by) {
+// How to divide by a number of the launch without a division.
+struct Divisor { uint multiplier, shift; };
+
+// n / d for n, d up to 2^31; a launch packs `by` for d.
+uint divide(uint n, Divisor by) {
     uint high, low;
-    umulExtended(n, by.x, high, low);
-    return (high + n) >> by.y;
+    umulExtended(n, by.multiplier, high, low);
+    return (high + n) >> by.shift;
 }
 
 layout(push_constant, scalar) uniform Args {
-    uvec2 by_labels_n1;  // to divide by labels_n1 (launch_divisors)
-    int labels_n0;       // labels.shape[0]
-    int labels_n1;       // labels.shape[1]
+    int labels_n0;         // labels.shape[0]
+    int labels_n1;         // labels.shape[1]
+    Divisor by_labels_n1;  // to divide by labels_n1 (launch_divisors)
 } args;
 layout(set = 0, binding = 0) uniform sampler2D source;
 layout(set = 0, binding = 1) uniform sampler2D mask;

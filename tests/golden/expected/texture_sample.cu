@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 9c8692f3, texture_sample.py:9:
+// shadesmith 0.1.0, cuda 3f15408b, texture_sample.py:9:
 // kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2])
 
 #define BLOCK 128
@@ -6,8 +6,13 @@
 typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
 
-// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
-__device__ inline unsigned divide(unsigned n, uint2 by) { return (__umulhi(n, by.x) + n) >> by.y; }
+// How to divide by a number of the launch without a division.
+struct Divisor { unsigned multiplier, shift; };
+
+// n / d for n, d up to 2^31; a launch packs `by` for d.
+__device__ inline unsigned divide(unsigned n, Divisor by) {
+    return (__umulhi(n, by.multiplier) + n) >> by.shift;
+}
 
 using vec2 = float2;
 using vec4 = float4;
@@ -46,11 +51,11 @@ struct Args {
     cudaTextureObject_t source;       // texture[f32, 2]
     cudaTextureObject_t mask_texels;  // texture[f32, 2], by texels
     cudaSurfaceObject_t labels;       // rw_texture[rg16u, 2]
-    uint2 by_labels_n1;               // to divide by labels_n1 (launch_divisors)
     int source_channels;              // channels of source: CUDA gives 0 for a missing alpha
     int mask_channels;                // channels of mask: CUDA gives 0 for a missing alpha
     int labels_n0;                    // labels.shape[0]
     int labels_n1;                    // labels.shape[1]
+    Divisor by_labels_n1;             // to divide by labels_n1 (launch_divisors)
 };
 
 // texture_sample.py:10  for i, j in labels:

@@ -1,5 +1,5 @@
 // ===== wrapped_0.comp
-// shadesmith 0.1.0, vulkan d0385f23, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, vulkan ac1274b6, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -10,11 +10,14 @@ layout(local_size_x = BLOCK) in;
 // Python's % for a number from -b to 2 * b - 1, without a division.
 int mod_near_i32(int a, int b) { return a < 0 ? a + b : a < b ? a : a - b; }
 
-// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
-uint divide(uint n, uvec2 by) {
+// How to divide by a number of the launch without a division.
+struct Divisor { uint multiplier, shift; };
+
+// n / d for n, d up to 2^31; a launch packs `by` for d.
+uint divide(uint n, Divisor by) {
     uint high, low;
-    umulExtended(n, by.x, high, low);
-    return (high + n) >> by.y;
+    umulExtended(n, by.multiplier, high, low);
+    return (high + n) >> by.shift;
 }
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) restrict buffer I32 { int v[]; };
@@ -23,11 +26,12 @@ layout(buffer_reference, scalar, buffer_reference_align = 4)
 layout(push_constant, scalar) uniform Args {
     I32 a_data;          // a: ndarray[i32, 2]
     ReadU32 table_data;  // table: field[u32, 100]
-    uvec2 by_a_n1;       // to divide by a_n1 (launch_divisors)
     int n;               // n: i32
     int m;               // m: i32
     int a_n0;            // a.shape[0]
     int a_n1;            // a.shape[1]
+    Divisor by_a_n1;     // to divide by a_n1 (launch_divisors)
+    Divisor by_m;        // to divide by m (launch_divisors)
 } args;
 
 #define a(i, j) args.a_data.v[(i) * args.a_n1 + (j)]
@@ -48,7 +52,7 @@ void main() {
 }
 
 // ===== wrapped_1.comp
-// shadesmith 0.1.0, vulkan e247e38c, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, vulkan e5a2b97e, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -73,6 +77,19 @@ int floor_div_i32(int a, int b) {
     return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
 }
 
+// How to divide by a number of the launch without a division.
+struct Divisor { uint multiplier, shift; };
+
+// n / d for n, d up to 2^31; a launch packs `by` for d.
+uint divide(uint n, Divisor by) {
+    uint high, low;
+    umulExtended(n, by.multiplier, high, low);
+    return (high + n) >> by.shift;
+}
+
+// a % b for a >= 0 and b > 0, as `divide`.
+int remainder_by(int a, int b, Divisor by) { return a - int(divide(a, by)) * b; }
+
 ivec2 ivec2_floor_div_vs(ivec2 a, int b) {
     return ivec2(floor_div_i32(a.x, b), floor_div_i32(a.y, b));
 }
@@ -83,11 +100,12 @@ layout(buffer_reference, scalar, buffer_reference_align = 4)
 layout(push_constant, scalar) uniform Args {
     I32 a_data;          // a: ndarray[i32, 2]
     ReadU32 table_data;  // table: field[u32, 100]
-    uvec2 by_a_n1;       // to divide by a_n1 (launch_divisors)
     int n;               // n: i32
     int m;               // m: i32
     int a_n0;            // a.shape[0]
     int a_n1;            // a.shape[1]
+    Divisor by_a_n1;     // to divide by a_n1 (launch_divisors)
+    Divisor by_m;        // to divide by m (launch_divisors)
 } args;
 
 #define a(i, j) args.a_data.v[(i) * args.a_n1 + (j)]
@@ -102,7 +120,7 @@ void task(int k) {
     a(tile.x, k & 15) = int(table(k % 100) % 10u + uint((k - args.m) >> 2));
     if (k > args.m && args.m > 0) {  // :13
         // wrapped.py:14  a[0, 0] += (k - m) // 4 + k % m
-        atomicAdd(a(0, 0), ((k - args.m) >> 2) + k % args.m);
+        atomicAdd(a(0, 0), ((k - args.m) >> 2) + remainder_by(k, args.m, args.by_m));
     }
 }
 

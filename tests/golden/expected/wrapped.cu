@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 8086174e, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
+// shadesmith 0.1.0, cuda 7a3d834e, wrapped.py:7: wrapped(a: ndarray[i32, 2], n: i32, m: i32)
 
 #define BLOCK 128
 
@@ -21,8 +21,16 @@ __device__ inline int floor_div_i32(int a, int b) {
 // Python's % for a number from -b to 2 * b - 1, without a division.
 __device__ inline int mod_near_i32(int a, int b) { return a < 0 ? a + b : a < b ? a : a - b; }
 
-// n / d for n, d < 2^31, by the multiplier and the shift that a launch packs for d.
-__device__ inline unsigned divide(unsigned n, uint2 by) { return (__umulhi(n, by.x) + n) >> by.y; }
+// How to divide by a number of the launch without a division.
+struct Divisor { unsigned multiplier, shift; };
+
+// n / d for n, d up to 2^31; a launch packs `by` for d.
+__device__ inline unsigned divide(unsigned n, Divisor by) {
+    return (__umulhi(n, by.multiplier) + n) >> by.shift;
+}
+
+// a % b for a >= 0 and b > 0, as `divide`.
+__device__ inline int remainder_by(int a, int b, Divisor by) { return a - int(divide(a, by)) * b; }
 
 using ivec2 = int2;
 
@@ -33,11 +41,12 @@ __device__ inline ivec2 floor_div(ivec2 a, int b) {
 struct Args {
     int *__restrict__ a_data;                 // a: ndarray[i32, 2]
     const uint32_t *__restrict__ table_data;  // table: field[u32, 100]
-    uint2 by_a_n1;                            // to divide by a_n1 (launch_divisors)
     int n;                                    // n: i32
     int m;                                    // m: i32
     int a_n0;                                 // a.shape[0]
     int a_n1;                                 // a.shape[1]
+    Divisor by_a_n1;                          // to divide by a_n1 (launch_divisors)
+    Divisor by_m;                             // to divide by m (launch_divisors)
 };
 
 #define a(i, j) args.a_data[(long long)(i) * args.a_n1 + (j)]
@@ -67,7 +76,7 @@ __device__ inline void task_1(const Args &args, int k) {
     a(tile.x, k & 15) = (int)(table(k % 100) % 10u + (uint32_t)((k - args.m) >> 2));
     if (k > args.m && args.m > 0) {  // :13
         // wrapped.py:14  a[0, 0] += (k - m) // 4 + k % m
-        atomicAdd(&a(0, 0), ((k - args.m) >> 2) + k % args.m);
+        atomicAdd(&a(0, 0), ((k - args.m) >> 2) + remainder_by(k, args.m, args.by_m));
     }
 }
 

@@ -1,4 +1,4 @@
-"""Pass `launch_divisors`: indices of loops over several axes, by multipliers and shifts that a launch packs."""
+"""Pass `launch_divisors`: divisions by multipliers and shifts that a launch packs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def test_quotients_are_exact() -> None:
         assert packed < 1 << 38
         for number in (0, divisor - 1, divisor, most - 1, most, LARGEST, draw.randint(0, LARGEST)):
             assert quotient(number, packed) == number // divisor, (number, divisor)
-    assert [quotient(LARGEST, packed_divisor(number)) for number in (0, -1, -LARGEST, 2**31)] == [0] * 4
+    assert quotient(LARGEST - 1, packed_divisor(0)) == 0
+    assert packed_divisor(-7) == packed_divisor(2**32 + 7) == packed_divisor(7)
 
 
 @ti.kernel
@@ -88,15 +89,55 @@ def test_graphs_and_archives_pack_them(target: str) -> None:
             np.testing.assert_array_equal(x.to_numpy(), np.where((i < n) & (j < m), i * 100 + j + 1, 0))
 
 
+@ti.kernel
+def divide_all(x: ti.types.ndarray(ti.i32, 1), y: Square, n: ti.i32):
+    for i in x:
+        y[i, 0], y[i, 1] = x[i] // n, x[i] % n
+        y[i, 2], y[i, 3] = x[i] // (2 * n), i % (n - 3)
+        y[i, 4], y[i, 5] = i // x.shape[0], x[i] % x.shape[0]
+
+
+def divided(number: int, divisor: int) -> tuple[int, int]:
+    """Return quotient and remainder by Python's rules, 0 for a divisor of 0, as 32 bits."""
+    divisor = (divisor + 2**31) % 2**32 - 2**31
+    quotient, rest = divmod(number, divisor) if divisor else (0, 0)
+    return (quotient + 2**31) % 2**32 - 2**31, rest
+
+
+def test_quotients_and_remainders_of_all_signs(target: str) -> None:
+    edges = [0, 1, 2, 3, 5, 7, 1000, 2**30, 2**31 - 2, 2**31 - 1]
+    numbers = [*edges, *(-number for number in edges[1:]), -(2**31)]
+    x, y = ti.ndarray(ti.i32, len(numbers)), ti.ndarray(ti.i32, (len(numbers), 6))
+    x.from_numpy(np.array(numbers, np.int32))
+    for n in numbers:
+        divide_all(x, y, n)
+        length, rows = len(numbers), []
+        for i, number in enumerate(numbers):
+            shape = i // length, number % length
+            rows.append([*divided(number, n), divided(number, 2 * n)[0], divided(i, n - 3)[1], *shape])
+        np.testing.assert_array_equal(y.to_numpy(), rows, err_msg=str(n))
+
+
+def test_sources_of_divisions() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x, y = ti.ndarray(ti.i32, 9), ti.ndarray(ti.i32, (9, 6))
+    cuda, glsl = (divide_all.source(x, y, 1, arch=arch) for arch in (ti.cuda, ti.vulkan))
+    for text in (cuda, glsl):
+        assert "y(i, 1) = mod_by(x_i, args.n, args.by_n);" in text
+        assert "y(i, 3) = mod_by(i, args.n - 3, args.by_n_minus_3);" in text
+    assert "Divisor by_2_n;  " in cuda and "// to divide by 2 * n (launch_divisors)" in cuda
+    assert "_by(" not in divide_all.source(x, y, 1, arch=ti.cpu)
+
+
 def test_sources() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     x = ti.ndarray(ti.i32, (4, 5, 6))
     cuda, glsl = (number_inner.source(x, arch=arch) for arch in (ti.cuda, ti.vulkan))
-    assert "uint2 by_m;  " in cuda and "uint2 by_extent_k;" in cuda
+    assert "Divisor by_m;  " in cuda and "Divisor by_extent_k;" in cuda
     assert "unsigned ij = divide(index, args.by_extent_k);" in cuda
     assert "unsigned number_i = divide(ij, args.by_m);" in cuda
     assert "int i = 1 + number_i, j = ij - number_i * args.m, k = (index - ij * extent_k) * 4;" in cuda
-    assert "umulExtended(n, by.x, high, low);" in glsl and "uint ij = divide(index, args.by_extent_k);" in glsl
+    assert "umulExtended(n, by.multiplier, high, low);" in glsl and "uint ij = divide(index, args.by_extent_k);" in glsl
     assert "divide" not in number_inner.source(x, arch=ti.cpu)
 
 

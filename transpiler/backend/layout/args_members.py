@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from ...ir.constants import SUMS, Key, is_short_number
+from ...ir.nodes import Statement
 from ...ir.snodes import Node, memory_of
 from ...ir.sparse import CELL_MEMBERS, NodeUse, sparse_array
 from ...ir.sparse_storage import COUNTERS
@@ -15,9 +17,9 @@ from ...ir.statements import (
     ArgLoad,
     Array,
     ArrayShape,
+    Const,
+    Operation,
     Parameter,
-    RangeFor,
-    is_const,
 )
 from ...ir.tasks import Kernel
 from ...ir.textures import Texture, TextureFetch, TextureSample, describe_texture
@@ -35,16 +37,19 @@ from ..languages.common.language import Language
 from ..languages.common.naming import Names, bound_name, legal
 from ..languages.common.syntax import storage_name, type_name
 from ..languages.common.target import Target
+from ..module.divisors import DIVISOR
 from ..module.interface import Member
 from .declarations import Access, BufferReferences, array_type
 from .sparse_functions import SparseSource
 from .structs import Structs
 from .tree_structs import TreeSource, elements_of
-from .usage import Divisor, Key, Usage
+from .usage import Divisor, Usage
 from .used_names import no_members, parameters_of
 from .whole_loads import row_of
 
 POINTER_BYTES = 8
+WORDS = {"+": "plus", "-": "minus", "*": ""}
+"""Symbols in the names of divisors."""
 WIDENED = {"u1": "u32", "i8": "i32", "u8": "u32", "i16": "i32", "u16": "u32", "f16": "f32"}
 """How small scalars travel in `Args`: push constants of 8 and 16 bits need features that many devices lack."""
 AUXILIARY_NOTES = {
@@ -99,7 +104,7 @@ class ArgsMembers:
         """The names of the types by which elements of an array are stored in parts."""
 
     def gather(self) -> list[ArgsMember]:
-        """Return all members, the largest scalars first."""
+        """Return all members, the largest scalars first; divisors are last, so that a source may lack them."""
         self.fixed = {self.names.declare(name) for name in fixed_members(self.kernel, self.usage)}
         for array in sorted(self.usage.arrays, key=lambda a: a.binding):
             source = ("gradient" if array.is_gradient else "pointer", array.binding)
@@ -148,12 +153,13 @@ class ArgsMembers:
             if array.ndim and not self.language.has_pointers:
                 note = f"{array.name}: its first element, counted from the one at the lowest address"
                 self._add(f"{array.name}_begin", ("begin", array), "i32", "int", note, [("begin", array.binding)], 4)
-        for number, (key, divisor) in enumerate(self.usage.divisors.items()):
-            self._divisor(number, key, divisor)
         if self.usage.random:
             declared = type_name(self.language, u32)
             self._add("seed", "seed", "u32", declared, "seed of the random numbers of this launch", [("seed",)], 4)
-        return sorted(self.items, key=lambda item: -item.scalar_bytes)
+        others = sorted(self.items, key=lambda item: -item.scalar_bytes)
+        for number, (key, divisor) in enumerate(self.usage.divisors.items()):
+            self._divisor(number, key, divisor)
+        return [*others, *self.items[len(others) :]]
 
     def _texture(self, texture: Texture) -> None:
         """Add the handles of a texture: CUDA fetches texels through another object than it samples through."""
@@ -171,16 +177,30 @@ class ArgsMembers:
             self._add(f"{texture.name}_channels", ("channels", texture), "i32", "int", note, [source], 4)
 
     def _divisor(self, number: int, key: Key, divisor: Divisor) -> None:
-        """Add the multiplier and the shift by which the source divides by the trip count along an axis."""
-        loop, axis = divisor.loop, divisor.axis
-        of = next((item for item in self.items if item.key == _whole(loop, axis)), None)
-        if of is None:
-            index = loop.names[axis] if axis < len(loop.names) else f"i{axis}"
-            name, note = bound_name("extent", legal(index)), f"the extent along {index}"
+        """Add the multiplier and the shift by which the source divides."""
+        if divisor.value is not None and is_short_number(divisor.value):
+            name, note = self._named(divisor.value)
         else:
-            name, note = of.name, of.name
+            assert divisor.loop is not None
+            names, axis = divisor.loop.names, divisor.axis
+            index = names[axis] if axis < len(names) else f"i{axis}"
+            name, note = bound_name("extent", legal(index)), f"the extent along {index}"
         note = f"to divide by {note} (launch_divisors)"
-        self._add(f"by_{name}", key, "u64", self.language.unsigned_pair, note, [("divisor", number)], POINTER_BYTES)
+        self._add(f"by_{name}", key, "u64", DIVISOR, note, [("divisor", number)], POINTER_BYTES)
+
+    def _named(self, value: Statement) -> tuple[str, str]:
+        """Return a short number of the launch as a part of a name, and as an expression."""
+        match value:
+            case Const(value=number):
+                return f"minus_{-number}" if number < 0 else str(number), str(number)
+            case Operation(op=op, operands=[first, second]):
+                symbol, (name, left), (other, right) = SUMS[op], self._named(first), self._named(second)
+                return "_".join(filter(None, (name, WORDS[symbol], other))), f"{left} {symbol} {right}"
+        key: object = value.parameter if isinstance(value, ArgLoad) else None
+        if isinstance(value, ArrayShape):
+            key = (value.array, value.axis)
+        name = next(item.name for item in self.items if item.key == key)
+        return name, name
 
     def is_of_cells(self, array: Array) -> bool:
         """Return whether an array is reached through a member of a sparse node."""
@@ -284,18 +304,6 @@ class ArgsMembers:
         return ", ".join(f"{', '.join(a.name for a in alike)}: {kind}" for kind, alike in kinds)
 
 
-def _whole(loop: RangeFor, axis: int) -> object:
-    """Return the key of the argument or extent that is the trip count along an axis, None if there is none."""
-    if not is_const(loop.starts[axis], 0) or not is_const(loop.steps[axis], 1):
-        return None
-    match loop.ends[axis]:
-        case ArgLoad(parameter=parameter):
-            return parameter
-        case ArrayShape(array=array, axis=number):
-            return (array, number)
-    return None
-
-
 def fixed_members(kernel: Kernel, usage: Usage) -> list[str]:
     """Return the names of the members of `Args` that printers use literally: no struct may have such a name."""
     present = {"temporaries": kernel.temporaries, "result": kernel.returns, "report": has_report(usage)}
@@ -334,7 +342,7 @@ def assign_offsets(
     for item in items:
         numbers[item.key] = len(members)
         size = item.scalar_bytes
-        largest = max(largest, size)
+        largest = max(largest, size if item.declared != DIVISOR else 4)
         if language.offset and offset % 32 == 16 and _has_long_rows(item.key):
             offset += size
             item.declared = f"{language.offset.format(offset=offset)} {item.declared}"

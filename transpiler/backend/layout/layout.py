@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from ...ir.constants import Key, launch_key
 from ...ir.elements.own_memory import is_array_of_numbers, is_plain_field
 from ...ir.nodes import Block, Statement, walk
 from ...ir.snodes import Node, is_sparse, memory_of, top_of
@@ -21,6 +22,7 @@ from ...ir.statements import (
     GlobalLoad,
     GlobalPtr,
     GlobalStore,
+    Operation,
     Parameter,
 )
 from ...ir.tasks import Kernel
@@ -40,7 +42,9 @@ from ...ir.types import (
 from ...lazy_dataclasses import dataclass
 from ..languages.common.naming import Names
 from ..languages.common.syntax import storage_helpers, type_helpers
+from ..languages.common.syntax_forms import ASSIGN, Syntax
 from ..languages.common.target import Target
+from ..module.divisors import DIVISOR
 from ..module.interface import Interface, Member
 from ..module.record_sites import describe_site
 from .accessors import Accessors, MemoryExpressions, accessors
@@ -54,11 +58,15 @@ from .own_buffers import ResultBuffer, TemporaryBuffer, result_buffer, temporary
 from .sparse_functions import SparseSource
 from .structs import Structs, make_structs
 from .tree_structs import TreeSource, write_tree
-from .usage import Key, Usage, collect, use_all
+from .usage import Usage, collect, use_all
 from .used_names import no_members, parameters_of, taken_names
 
 TEXTURE_PARTS = ("texels", "channels")
 """Members of `Args` that CUDA has for a texture in addition to the object that it samples."""
+
+
+DIVISIONS = {"plain_div": "divide", "plain_mod": "remainder_by", "floordiv": "floor_div_by", "mod": "mod_by"}
+"""The functions of divisions by what the launch packs."""
 
 
 @dataclass(slots=True)
@@ -104,6 +112,15 @@ class Layout:
         sparse nodes."""
         inside = [name for name, _ in (*self.accessors.inside.values(), *self.accessors.wide.values())]
         return inside + (self.cells.identifiers() if self.cells is not None else [])
+
+    def division(self, operation: Operation) -> Syntax:
+        """Return the syntax of a division by what the launch packs."""
+        key = launch_key(operation.operands[1])
+        assert key is not None
+        name, by = DIVISIONS[operation.op], self.divisors[key]
+        if name == "divide":
+            return Syntax(f"int(divide({{0}}, {by}))", operand_precedence=(ASSIGN,), helpers=(name,))
+        return Syntax(f"{name}({{0}}, {{1}}, {by})", operand_precedence=(ASSIGN, ASSIGN), helpers=(name,))
 
     def expression_of(self, statement: Statement) -> tuple[object, ...] | None:
         """Return ("member", k) for an argument or extent that the host packs."""
@@ -321,6 +338,7 @@ def _declaring(memory: MemoryExpressions, usage: Usage, stored: Iterable[Type]) 
     keys += cells.type_helpers() if cells is not None else ()
     keys += ["Report"] if usage.sites and usage.has_records and not target.language.has_pointers else ()
     keys += ["aligned"] if memory.by_rows or memory.by_elements else ()
+    keys += [DIVISOR] if usage.divisors else ()
     keys += ["clamp_index"] if any(array.clamped for array in usage.arrays) else ()
     return [*keys, "report_start"] if usage.sites else keys
 

@@ -11,6 +11,7 @@ from functools import reduce
 from math import prod
 
 from ...errors import TaichiTypeError
+from ...ir.constants import HOST_OPERATIONS
 from ...ir.functions import Call, Function
 from ...ir.nodes import Block, Statement, blocks
 from ...ir.statements import (
@@ -29,7 +30,6 @@ from ...ir.types import Scalar, Type, i32
 from ...options import MAX_ITERATIONS
 from ..module.interface import Expression, LoopIndices
 from .layout import Layout
-from .usage import HOST_OPERATIONS
 
 NONE: Expression = ("const", 0)
 AS_THEY_ARE = ("ge", "select")
@@ -256,8 +256,16 @@ def _exact_bounds(operation: Operation) -> tuple[int, int]:
 
 def divisors_on_host(layout: Layout) -> tuple[Expression, ...]:
     """Return the numbers of a launch that the source divides by, in the order of `Usage.divisors`."""
-    found = [extent_on_host(layout, divisor.loop, divisor.axis) for divisor in layout.usage.divisors.values()]
-    return tuple(expression for expression in found if expression is not None)  # all are: they have a key
+    found: list[Expression] = []
+    for divisor in layout.usage.divisors.values():
+        if divisor.value is not None:
+            expression = _on_host(layout, divisor.value)
+        else:
+            assert divisor.loop is not None
+            expression = extent_on_host(layout, divisor.loop, divisor.axis)
+        assert expression is not None  # it has a key
+        found.append(expression)
+    return tuple(found)
 
 
 # --- serial loops -----------------------------------------------------------------------------------------------------

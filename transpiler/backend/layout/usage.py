@@ -5,10 +5,11 @@ In: a kernel in final form. Out: a `Usage`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from itertools import chain
 
+from ...ir.constants import Key, extent_key, launch_key
 from ...ir.functions import Call, Function, called, reachable
 from ...ir.nodes import Statement, count_uses_in, walk
 from ...ir.statements import (
@@ -47,23 +48,17 @@ from ...ir.threads import Barrier
 from ...ir.types import Scalar, Tensor, Type
 from ...lazy_dataclasses import dataclass
 
-HOST_OPERATIONS: dict[str, str] = {
-    **{name: name for name in ("add", "sub", "mul", "floordiv", "mod", "min", "max", "raw_div", "ge", "select")},
-    "plain_div": "floordiv", "plain_mod": "mod",
-    "wrapping_add": "add", "wrapping_sub": "sub", "wrapping_mul": "mul",
-}  # fmt: skip
-"""Operations in bounds that a host computes, and as which operation of `ops.HOST_OPS`."""
-
-Key = tuple[object, ...]
-"""What decides a number of the launch: equal keys are equal numbers."""
-
 
 @dataclass(frozen=True, slots=True)
 class Divisor:
-    """The trip count along an axis, by which the launch packs how to divide (`launch_divisors`)."""
+    """A number of the launch, which packs how to divide by it (`launch_divisors`).
 
-    loop: RangeFor
-    axis: int
+    value: that number; None if it is the trip count of a loop along an axis.
+    """
+
+    value: Statement | None
+    loop: RangeFor | None = None
+    axis: int = 0
 
 
 @dataclass(slots=True)
@@ -180,38 +175,21 @@ def collect(kernel: Kernel) -> Usage:
         _find_read_back(usage, stores, kernel)
     usage.task_sites = sum(site not in inside for site in usage.sites)
     _name_shapes(usage, names, kernel)
-    _find_divisors(usage, kernel)
+    _find_divisors(usage, kernel, chain.from_iterable(statements for _, statements in found))
     return usage
 
 
-def _find_divisors(usage: Usage, kernel: Kernel) -> None:
+def _find_divisors(usage: Usage, kernel: Kernel, statements: Iterable[Statement]) -> None:
     """Record by which numbers of the launch the tasks divide."""
     for loop in [task.loop for task in kernel.tasks if task.loop is not None and task.loop.packs_divisors]:
         for axis in range(1, len(loop.starts)):
-            if (key := divisor_key(loop, axis)) is not None:
-                usage.divisors.setdefault(key, Divisor(loop, axis))
-
-
-def divisor_key(loop: RangeFor, axis: int) -> Key | None:
-    """Return what decides the trip count of a loop along an axis; None if it is constant, or only a device knows it."""
-    bounds = (loop.starts[axis], loop.ends[axis], loop.steps[axis])
-    keys = [_key(bound) for bound in bounds]
-    is_constant = all(isinstance(bound, Const) for bound in bounds)
-    return None if is_constant or None in keys or not isinstance(loop.steps[axis], Const) else tuple(keys)
-
-
-def _key(value: Statement) -> Key | None:
-    match value:
-        case Const(value=number):
-            return ("const", int(number))
-        case ArrayShape(array=array, axis=axis):
-            return ("shape", array, axis)
-        case ArgLoad(parameter=parameter, type=Scalar(kind="int" | "uint")):
-            return ("argument", parameter)
-        case Operation(op=op, operands=parts, type=type) if op in HOST_OPERATIONS:
-            keys = [_key(part) for part in parts]
-            return None if None in keys else (op, type, *keys)
-    return None
+            if (key := extent_key(loop, axis)) is not None:
+                end = loop.ends[axis] if launch_key(loop.ends[axis]) == key else None
+                usage.divisors.setdefault(key, Divisor(end, loop, axis))
+    for division in [s for s in statements if s.__class__ is Operation and s.by_launch]:
+        key = launch_key(division.operands[1])
+        assert key is not None
+        usage.divisors.setdefault(key, Divisor(division.operands[1]))
 
 
 def _name_shapes(usage: Usage, names: dict[tuple[Array | Texture, int], set[str | None]], kernel: Kernel) -> None:

@@ -1,15 +1,15 @@
 """The backend module: the source of each task and the interface that a launcher needs. Plain data that maps to JSON.
 
 Argument block: one struct `Args` for each kernel, members in the order of `Interface.members`, C layout (each member
-aligned to its own scalar size; equal to GL_EXT_scalar_block_layout). It is passed by value (CUDA), in push constants or
-through one pointer (Vulkan), by pointer (C).
+aligned to its own scalar size, 4 for divisors; equal to GL_EXT_scalar_block_layout). It is passed by value (CUDA), in
+push constants or through one pointer (Vulkan), by pointer (C).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import asdict, field
+from dataclasses import asdict, field, replace
 from typing import Any
 
 from ...lazy_dataclasses import dataclass
@@ -249,6 +249,13 @@ class Interface:
     """By binding."""
     divisors: tuple[Expression, ...] = ()
     """Numbers of a launch by which the source divides; none reads a member that is a divisor."""
+
+    def without_divisors(self) -> Interface:
+        """Return the interface of a source that does not divide by numbers of the launch; they are the last members."""
+        rest = tuple(member for member in self.members if member.source[0] != "divisor")
+        end = rest[-1].offset_bytes + rest[-1].size_bytes if rest else 0
+        largest = max([4, *(member.size_bytes for member in rest)])
+        return replace(self, members=rest, args_size_bytes=-(-end // largest) * largest, divisors=())
 
     def takes_strides(self, slot: int) -> bool:
         """Return whether the source addresses the elements of an array by strides, which each launch gives."""

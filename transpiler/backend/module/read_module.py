@@ -478,7 +478,8 @@ def _check_memory(interface: Interface) -> None:
         size_bytes = 8 if member.type == "pointer" else SCALARS[member.type].size_bytes
         if member.size_bytes != size_bytes:
             raise invalid(f"{path}.size_bytes", f"{member.type} takes {size_bytes} bytes")
-        if member.offset_bytes < end or member.offset_bytes % size_bytes:
+        alignment = size_bytes if member.source[0] != "divisor" else 4
+        if member.offset_bytes < end or member.offset_bytes % alignment:
             raise invalid(f"{path}.offset_bytes", "it overlaps with the member before, or is not aligned")
         end = member.offset_bytes + size_bytes
         if end > interface.args_size_bytes:

@@ -443,8 +443,7 @@ def _is_aligned(e: Expressions, value: IsAligned) -> Rendered:
 
 
 def _index(e: Expressions, value: LoopIndex) -> Rendered:
-    key = (value.loop, value.axis)
-    e.indices_used.add(key)
+    e.indices_used.add(key := (value.loop, value.axis))
     return Rendered(e.loop_names[key])
 
 
@@ -478,7 +477,8 @@ def _load(e: Expressions, value: LocalLoad | GlobalLoad) -> Rendered:
 def _operation(e: Expressions, value: Operation) -> Rendered:
     if value.op in WRAPPED and isinstance(value.type, Scalar):
         return _wrapping(e, value, value.type)
-    syntax = operation_syntax(e.language, value, e.target.exact)
+    e.uses_args |= value.by_launch
+    syntax = e.layout.division(value) if value.by_launch else operation_syntax(e.language, value, e.target.exact)
     if value.op in ("add", "sub", "mul") and value.type == i64 and e.language.has_pointers:
         return e.formatted(syntax, *wrapping.widened_by_other(e.language, value, e.of))
     return e.formatted(syntax, *printed_operands(e.language, value, e.template_of))

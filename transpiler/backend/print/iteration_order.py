@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
+from ...ir.constants import extent_key
 from ...ir.statements import ArrayShape, Const, RangeFor, is_const
 from ...ir.types import i32
 from ...options import MAX_ITERATIONS
 from ..languages.common.naming import bound_name
 from ..languages.common.syntax_forms import ADD, MULTIPLY, Rendered
 from ..layout.trip_counts import has_constant_step, number_limits, step_of
-from ..layout.usage import divisor_key
 from .expressions import Expressions
 from .loop_heads import bound
 
@@ -112,7 +112,7 @@ def quotients_of_index(
     `ij = divide(index, args.by_n2)`, `i = divide(ij, args.by_n1)`. The last of them has the name of the first index
     where it is that index.
     """
-    keys = [divisor_key(loop, axis) for axis in range(len(factors))]
+    keys = [extent_key(loop, axis) for axis in range(len(factors))]
     divisors = [e.layout.divisors.get(key) if key is not None else None for key in keys]
     if not any(divisors):
         return []

@@ -450,7 +450,7 @@ def _syntax(target: Target, operation: Operation) -> Syntax:
 
 def infix_symbol(target: Target, operation: Operation) -> str | None:
     """Return the symbol of an operation printed as `{0} symbol {1}` that has a compound assignment, else None."""
-    if isinstance(operation.type, Tensor) and not target.language.has_tensor_assignment:
+    if operation.by_launch or (isinstance(operation.type, Tensor) and not target.language.has_tensor_assignment):
         return None
     template = _syntax(target, operation).template
     if isinstance(operation.type, Scalar) and operation.type.is_integral and operation.type.bits < 32:

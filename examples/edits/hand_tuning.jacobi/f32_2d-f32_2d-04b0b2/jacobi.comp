@@ -1,6 +1,6 @@
-// shadesmith 0.1.0, vulkan 046886a9, hand_tuning.py:20:
+// shadesmith 0.1.0, vulkan f44a3dd7, hand_tuning.py:20:
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2])
-// @base 564d6d487b2a539d  digest of the generated source that was edited; keep this line
+// @base 7494a37b8d00f21b  digest of the generated source that was edited; keep this line
 // @for options.disabled_passes = ['lower_access', 'wide_accesses']
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -11,14 +11,25 @@
 #define ITEMS 4  // results that an invocation computes, side by side
 layout(local_size_x = BLOCK) in;
 
+// How to divide by a number of the launch without a division.
+struct Divisor { uint multiplier, shift; };
+
+// n / d for n, d up to 2^31; a launch packs `by` for d.
+uint divide(uint n, Divisor by) {
+    uint high, low;
+    umulExtended(n, by.multiplier, high, low);
+    return (high + n) >> by.shift;
+}
+
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer Quads { vec4 v[]; };
 layout(push_constant, scalar) uniform Args {
-    F32 a_data;  // a: ndarray[f32, 2]
-    F32 b_data;  // b: ndarray[f32, 2]
-    int n;       // a.shape[0]
-    int m;       // a.shape[1]
-    int b_n1;    // b.shape[1]
+    F32 a_data;    // a: ndarray[f32, 2]
+    F32 b_data;    // b: ndarray[f32, 2]
+    int n;         // a.shape[0]
+    int m;         // a.shape[1]
+    int b_n1;      // b.shape[1]
+    Divisor by_m;  // to divide by m (launch_divisors)
 } args;
 
 #define a(i, j) args.a_data.v[(i) * args.m + (j)]
@@ -61,6 +72,7 @@ void main() {
     }
     for (uint index = gl_GlobalInvocationID.x; index < uint(args.n) * uint(args.m);
         index += gl_NumWorkGroups.x * BLOCK) {
-        task(int(index / args.m), int(index % args.m));
+        uint i = divide(index, args.by_m);
+        task(int(i), int(index - i * args.m));
     }
 }

@@ -88,7 +88,7 @@ class Language:
     converts_by_constructor: `int(x)`, else `(int)x`.
     converts_to_parameter: an argument is converted implicitly to the type of its parameter.
     converts_explicitly: an unsigned number is no initial value of an int.
-    unsigned: the unsigned type of 32 bits in a conversion. unsigned_pair: two of these as a vector.
+    unsigned: the unsigned type of 32 bits in a conversion.
     unsigned_argument: {} is an int that is passed to a helper as unsigned.
     undefined_overflow: compilers take for granted that signed sums do not wrap, so those that may are unsigned.
     reports_overflow: whoever runs the source reports signed sums that wrap, also where that makes no difference.
@@ -190,7 +190,6 @@ class Language:
     converts_to_parameter: bool = False
     converts_explicitly: bool = False
     unsigned: str
-    unsigned_pair: str = ""
     unsigned_argument: str = "{}"
     undefined_overflow: bool = False
     reports_overflow: bool = False

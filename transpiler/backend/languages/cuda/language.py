@@ -39,7 +39,6 @@ CUDA = Language(
     bit_cast=tables.bit_cast,
     coarse=tables.is_coarse,
     unsigned="unsigned",
-    unsigned_pair="uint2",
     undefined_overflow=True,
     constant="constexpr {type} {values};",
     constant_types={"i64": "long long", "u32": "unsigned", "u64": "unsigned long long"},

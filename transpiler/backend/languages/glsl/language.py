@@ -46,7 +46,6 @@ GLSL = Language(
     coarse=tables.is_coarse,
     converts_explicitly=True,
     unsigned="uint",
-    unsigned_pair="uvec2",
     unsigned_argument="uint({})",
     computes_small_as_int=False,
     has_vectors=True,

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 046886a9, hand_tuning.py:20:
+// shadesmith 0.1.0, vulkan f44a3dd7, hand_tuning.py:20:
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2])
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -7,13 +7,24 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
+// How to divide by a number of the launch without a division.
+struct Divisor { uint multiplier, shift; };
+
+// n / d for n, d up to 2^31; a launch packs `by` for d.
+uint divide(uint n, Divisor by) {
+    uint high, low;
+    umulExtended(n, by.multiplier, high, low);
+    return (high + n) >> by.shift;
+}
+
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
 layout(push_constant, scalar) uniform Args {
-    F32 a_data;  // a: ndarray[f32, 2]
-    F32 b_data;  // b: ndarray[f32, 2]
-    int n;       // a.shape[0]
-    int m;       // a.shape[1]
-    int b_n1;    // b.shape[1]
+    F32 a_data;    // a: ndarray[f32, 2]
+    F32 b_data;    // b: ndarray[f32, 2]
+    int n;         // a.shape[0]
+    int m;         // a.shape[1]
+    int b_n1;      // b.shape[1]
+    Divisor by_m;  // to divide by m (launch_divisors)
 } args;
 
 #define a(i, j) args.a_data.v[(i) * args.m + (j)]
@@ -29,6 +40,7 @@ void task(int i, int j) {
 void main() {
     for (uint index = gl_GlobalInvocationID.x; index < uint(args.n) * uint(args.m);
         index += gl_NumWorkGroups.x * BLOCK) {
-        task(int(index / args.m), int(index % args.m));
+        uint i = divide(index, args.by_m);
+        task(int(i), int(index - i * args.m));
     }
 }

@@ -1,7 +1,15 @@
-// shadesmith 0.1.0, cuda cdd8c3e3, hand_tuning.py:20:
+// shadesmith 0.1.0, cuda 255c08f8, hand_tuning.py:20:
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2])
 
 #define BLOCK 128
+
+// How to divide by a number of the launch without a division.
+struct Divisor { unsigned multiplier, shift; };
+
+// n / d for n, d up to 2^31; a launch packs `by` for d.
+__device__ inline unsigned divide(unsigned n, Divisor by) {
+    return (__umulhi(n, by.multiplier) + n) >> by.shift;
+}
 
 struct Args {
     const float *a_data;  // a: ndarray[f32, 2]
@@ -9,6 +17,7 @@ struct Args {
     int n;                // a.shape[0]
     int m;                // a.shape[1]
     int b_n1;             // b.shape[1]
+    Divisor by_m;         // to divide by m (launch_divisors)
 };
 
 #define a(i, j) args.a_data[(long long)(i) * args.m + (j)]
@@ -24,6 +33,7 @@ __device__ inline void task(const Args &args, int i, int j) {
 extern "C" __global__ void __launch_bounds__(BLOCK) jacobi_0(const Args args) {
     for (unsigned index = blockIdx.x * BLOCK + threadIdx.x;
         index < unsigned(args.n) * unsigned(args.m); index += gridDim.x * BLOCK) {
-        task(args, int(index / args.m), int(index % args.m));
+        unsigned i = divide(index, args.by_m);
+        task(args, int(i), int(index - i * args.m));
     }
 }
