@@ -377,8 +377,10 @@ def _is_usual(task: Task, loop: RangeFor) -> bool:
     count = trip_count(loop)
     rows, columns = (count_along(loop, axis) for axis in (-2, -1))
     is_thick = all(length is None or length >= THIN for length in (rows, columns))
-    is_short = rows is not None and columns is not None and short_shape(rows, columns) is not None
-    return (count is None or count >= FEWEST) and (is_thick or (count is not None and is_short))
+    if count is None or rows is None or columns is None:
+        return is_thick and (count is None or count >= FEWEST)
+    is_short = short_shape(rows, columns) is not None or THIN_SHAPE.part_of_tiles([rows, columns]) >= WORTH
+    return count >= FEWEST and (is_thick or is_short)
 
 
 def _is_plain_serial(serial: RangeFor) -> bool:
