@@ -165,6 +165,30 @@ def test_whole_tiles_from_a_later_index(target: str, monkeypatch: pytest.MonkeyP
         assert tasks == (4 if start % 16 == 0 else 3)
 
 
+@pytest.mark.parametrize("of_each", [27, 31])
+def test_batches_of_small_products(target: str, monkeypatch: pytest.MonkeyPatch, of_each: int) -> None:
+    """Pairs of the vectors of a sample, as of a recommender: a tile of 32 x 32 for each sample."""
+    set_limits(monkeypatch, FEWEST=1)
+    monkeypatch.setattr(MODULES[0], "BUSY", 1)
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    (x,) = numbers((5, of_each, 32))
+    e, z = ti.field(ti.f32, x.shape), ti.field(ti.f32, (5, of_each, of_each))
+    e.from_numpy(x)
+
+    @ti.kernel
+    def interact():
+        for b, i, j in z:
+            if j < i:
+                s = 0.0
+                for d in range(32):
+                    s += e[b, i, d] * e[b, j, d]
+                z[b, i, j] = s
+
+    assert "a block computes 32 x 32 elements" in interact.source(arch=ti.cuda)
+    interact()
+    assert np.allclose(z.to_numpy(), np.tril(x @ x.transpose(0, 2, 1), -1), rtol=1e-4, atol=1e-4)
+
+
 def test_the_text_of_the_ir_says_which_task_is_for_whole_tiles() -> None:
     """Two tasks are for as many iterations."""
     ti.init(arch=ti.cpu, log_level=ti.ERROR)

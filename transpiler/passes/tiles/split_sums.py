@@ -43,7 +43,7 @@ from ..context import PassContext
 from ..rewrite import Rewriter
 from ..tasks.parts.copies import put_in_place
 from .parts.arranged_loops import Arrangement, arrangements_of
-from .parts.register_plan import SMALL, plan_of
+from .parts.register_plan import SMALL, plan_of, short_shape
 from .parts.sided_factors import arranged_copy
 from .parts.tasks_behind import place_of_iteration
 from .parts.tiled_loops import add_bound, take_names
@@ -122,7 +122,7 @@ def _sums_of(task: Task, arrangement: Arrangement, is_fast: bool) -> _Sums | Non
         return None
     known = [count or 0 for count in counts]
     *batch, rows, columns = known
-    tiles = prod(batch) * prod(-(-each // SMALL.extent) for each in (rows, columns))
+    tiles = prod(batch) * (short_shape(rows, columns) or SMALL).tiles(rows, columns)
     parts = _parts_of(length, -(-BLOCKS // max(tiles, 1))) if 0 < tiles <= FEW_TILES else 0
     if not parts or parts * prod(known) > MOST_NUMBERS:
         return None

@@ -63,7 +63,7 @@ class Shape:
     """What a block computes: rows and columns of a thread, and iterations of the serial loop that a tile is for.
 
     double_buffered: whether a block has two tiles of each array, if all tiles are whole.
-    across: threads of a block with the same rows.
+    across, down: threads of a block with the same rows, and with the same columns; 0: as many as a square needs.
     """
 
     rows: int
@@ -71,25 +71,30 @@ class Shape:
     depth: int
     double_buffered: bool = False
     across: int = 16
+    down: int = 0
 
     @property
     def extent(self) -> int:
-        """Rows, and columns, of a block."""
+        """Columns of a block, and rows of a square one."""
         return self.across * self.columns
+
+    @property
+    def extents(self) -> tuple[int, int]:
+        """Rows and columns of a block."""
+        return self.rows * self.down or self.extent, self.extent
 
     @property
     def threads(self) -> int:
         """Threads of a block."""
-        return self.extent // self.rows * self.across
+        return self.extents[0] // self.rows * self.across
 
     def part_of_tiles(self, lengths: Sequence[int]) -> float:
-        """Return which part of the elements of all tiles a loop has, whose axes are so long."""
-        return prod(length / max(1, -(-length // self.extent) * self.extent) for length in lengths)
+        """Return which part of the elements of all tiles a loop has, whose rows and columns, or either, are so many."""
+        return prod(length / max(1, -(-length // of) * of) for length, of in zip(lengths, self.extents, strict=False))
 
-    @property
-    def loads(self) -> int:
-        """Elements of a tile that each thread loads."""
-        return self.extent * self.depth // self.threads
+    def tiles(self, rows: int, columns: int) -> int:
+        """Return how many tiles so many rows and columns have."""
+        return prod(-(-length // of) for length, of in zip((rows, columns), self.extents, strict=True))
 
 
 SMALL, LARGE, THIN_SHAPE = Shape(4, 4, 16), Shape(8, 8, 16), Shape(4, 4, 16, across=8)
@@ -107,6 +112,10 @@ numbers take an H200 3.26 ms by this shape, and 3.72 ms with the 16 elements of 
 loads."""
 MANY = 2048 * 2048
 """The fewest iterations that are worth blocks of 128 x 128."""
+FEW_COLUMNS, FEW_ROWS = Shape(4, 4, 16, across=4, down=32), Shape(4, 4, 16, across=32, down=4)
+"""Tiles of 128 x 16 and of 16 x 128, for products with few columns or rows."""
+FEWEST_SHORT, SHORT_SIDE, LONG_SIDE = 8, 16, 128
+"""How many columns or rows are few, and how many the others then are at least."""
 WORTH, BUSY = 0.7, 264 * 1024
 """The part of tiles of 64 x 64 below which those of 32 x 32 are tried, and the fewest iterations that are worth these:
 an H200 has 132 multiprocessors, and a block of 64 threads keeps none busy."""
@@ -171,8 +180,17 @@ class Plan:
 
     def bytes_of(self, shape: Shape) -> int:
         """Return how much shared memory a block has."""
-        numbers = sum(staged.value.type.size_bytes for staged in self.staged if isinstance(staged.value.type, Scalar))
-        return numbers * shape.depth * shape.extent * (2 if shape.double_buffered else 1)
+        kinds = [(s.value.type, shape.extents[s.own - self.row]) for s in self.staged]
+        numbers = sum(kind.size_bytes * extent for kind, extent in kinds if isinstance(kind, Scalar))
+        return numbers * shape.depth * (2 if shape.double_buffered else 1)
+
+    def extent_along(self, axis: int) -> int:
+        """Return how many rows, or columns, a block has."""
+        return self.shape.extents[axis - self.row]
+
+    def loads_of(self, staged: Staged) -> int:
+        """Return how many elements of a tile each thread loads."""
+        return self.extent_along(staged.own) * self.shape.depth // self.shape.threads
 
     @property
     def is_wide(self) -> bool:
@@ -198,7 +216,7 @@ class Plan:
     def is_whole_along(self, axis: int) -> bool:
         """Whether the tiles are whole along an axis of the parallel loop."""
         length = count_along(self.loop, axis)
-        return self.is_whole or (length is not None and length % self.shape.extent == 0)
+        return self.is_whole or (length is not None and length % self.extent_along(axis) == 0)
 
     def may_be_whole(self, shape: Shape) -> bool:
         """Whether all tiles of a shape are whole, and two or more follow each other, for some lengths of a launch."""
@@ -314,6 +332,9 @@ def _shape_of(plan: Plan, capabilities: Capabilities) -> Shape | None:
     if count is None:
         return small
     lengths = [count_along(plan.loop, axis) or 0 for axis in (plan.row, plan.column)]
+    short = short_shape(*lengths)
+    if short is not None:
+        return short if count * short.part_of_tiles(lengths) >= FEWEST else None
     part = small.part_of_tiles(lengths)
     large = large_shape(plan, capabilities) if count >= MANY else None
     if large is not None:
@@ -323,6 +344,13 @@ def _shape_of(plan: Plan, capabilities: Capabilities) -> Shape | None:
     if count * THIN_SHAPE.part_of_tiles(lengths) >= BUSY:
         return THIN_SHAPE
     return small if max(1, count * part) >= FEWEST else None
+
+
+def short_shape(rows: int, columns: int) -> Shape | None:
+    """Return what a block computes of a product with few columns or rows, None if there are more of both, or fewer."""
+    if max(rows, columns) < LONG_SIDE or not FEWEST_SHORT <= min(rows, columns) <= SHORT_SIDE:
+        return None
+    return FEW_COLUMNS if columns <= SHORT_SIDE else FEW_ROWS
 
 
 def small_shape(capabilities: Capabilities) -> Shape:
@@ -356,8 +384,12 @@ def _is_usual(task: Task, loop: RangeFor) -> bool:
     if not all(map(is_given, loop.ends)):
         return False
     count = trip_count(loop)
-    lengths = [count_along(loop, axis) for axis in (-2, -1)]
-    return (count is None or count >= FEWEST) and all(length is None or length >= THIN for length in lengths)
+    rows, columns = (count_along(loop, axis) for axis in (-2, -1))
+    is_thick = all(length is None or length >= THIN for length in (rows, columns))
+    if count is None or rows is None or columns is None:
+        return is_thick and (count is None or count >= FEWEST)
+    is_short = short_shape(rows, columns) is not None or THIN_SHAPE.part_of_tiles([rows, columns]) >= WORTH
+    return count >= FEWEST and (is_thick or is_short)
 
 
 def _is_plain_serial(serial: RangeFor) -> bool:

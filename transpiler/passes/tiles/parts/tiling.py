@@ -92,7 +92,7 @@ class Tiling:
         if self.plan.column not in axes:
             for values in (loop.starts, loop.ends, loop.steps, loop.names):
                 values.pop()
-        add_axis(task, dict.fromkeys(axes, shape.extent), shape.threads, "thread")
+        add_axis(task, {axis: self.plan.extent_along(axis) for axis in axes}, shape.threads, "thread")
         loop.grid_stride = False
         task.block_dim, task.tile = shape.threads, (shape.threads,)
         return self._index(len(loop.starts) - 1)
@@ -224,8 +224,10 @@ class Tiling:
             self._store_first(tiles, start, end)
         first = builder.op("add", start, depth) if self.is_double_buffered else start
         outer = builder.add(RangeFor([first], [last], [depth], [f"{self.serial_name}_next"]))
-        extent, rows, columns = self.shape.extent, self.shape.rows, self.shape.columns
-        note = f"a block computes {extent} x {extent} elements, each thread {rows} x {columns}"
+        of_rows, of_columns = self.shape.extents
+        note = (
+            f"a block computes {of_rows} x {of_columns} elements, each thread {self.shape.rows} x {self.shape.columns}"
+        )
         note += f"{', double-buffered' if self.is_double_buffered else ''} (register_tiles)"
         outer.remarks = (Remark(note, "above", serial.location),)
         with builder.into(outer.body):
@@ -237,15 +239,17 @@ class Tiling:
                 with builder.into(builder.add(If(builder.op("gt", following, first))).then):
                     self._combine(tiles, buffer, builder.op("sub", following, depth), end)
                 builder.add(Barrier("block"))
-            with self.unrolled(self.shape.loads, "load") as load:
-                for staged, tile, numbers in zip(self.plan.staged, tiles, loaded, strict=True):
+            of_all = dict(zip(self.plan.staged, zip(tiles, loaded, strict=True), strict=True))
+            for group, load in self._loads():
+                for staged in group:
+                    tile, numbers = of_all[staged]
                     self._store(staged, tile, buffer, load, builder.load(builder.element_ptr(numbers, [load])))
             builder.add(Barrier("block"))
 
     def _new_tile(self, staged: Staged) -> Array:
         """Return an array in shared memory, transposed so that threads read neighbours; two if double-buffered."""
         tiles = (2,) if self.is_double_buffered else ()
-        shape = (*tiles, self.shape.depth, self.shape.extent)
+        shape = (*tiles, self.shape.depth, self.plan.extent_along(staged.own))
         return new_shared(self.kernel, f"{staged.name}_tile", staged.value.type, shape)
 
     def _buffer(self, first: Statement) -> list[Statement]:
@@ -274,16 +278,17 @@ class Tiling:
 
     def _store_first(self, tiles: Sequence[Array], start: Statement, end: Statement) -> None:
         """Let a block load the first tiles."""
-        with self.unrolled(self.shape.loads, "load") as load:
+        of_all = dict(zip(self.plan.staged, tiles, strict=True))
+        for group, load in self._loads():
             buffer = self._buffer(start)
-            for staged, tile in zip(self.plan.staged, tiles, strict=True):
-                self._store(staged, tile, buffer, load, self._loaded(staged, load, start, end))
+            for staged in group:
+                self._store(staged, of_all[staged], buffer, load, self._loaded(staged, load, start, end))
         self.builder.add(Barrier("block"))
 
     def _first_place(self, staged: Staged) -> tuple[Statement, Statement]:
         """Return which element of a tile a thread loads first: its index along the serial loop, and that of its row."""
         builder, name = self.builder, staged.name
-        size = self.shape.depth if staged.is_transposed else self.shape.extent
+        size = self.shape.depth if staged.is_transposed else self.plan.extent_along(staged.own)
         last = builder.op("mod", self.thread, builder.const(size))
         other = builder.op("floordiv", self.thread, builder.const(size))
         along, place = (last, other) if staged.is_transposed else (other, last)
@@ -293,7 +298,7 @@ class Tiling:
 
     def _distance(self, staged: Staged, load: Statement) -> Statement:
         """Return how far an element of a tile is from the first one that the thread loads."""
-        size = self.shape.depth if staged.is_transposed else self.shape.extent
+        size = self.shape.depth if staged.is_transposed else self.plan.extent_along(staged.own)
         return self.builder.op("mul", load, self.builder.const(self.shape.threads // size))
 
     def _in_tile_of(self, staged: Staged, load: Statement, first: Sequence[Statement] = ()) -> list[Statement]:
@@ -310,23 +315,33 @@ class Tiling:
 
     def _load_next(self, first: Statement, end: Statement) -> list[Alloca]:
         """Let each thread load its elements of the tiles from the index `first` on, 0 for those there are not."""
-        builder, plan, loads = self.builder, self.plan, self.shape.loads
-        loaded = []
+        builder, plan = self.builder, self.plan
+        loaded: dict[Staged, Alloca] = {}
         for staged in plan.staged:
             assert isinstance(staged.value.type, Scalar)
-            hint = f"{staged.name}_next"
-            loaded.append(builder.add(Alloca(type=Tensor((loads,), staged.value.type), hint=hint)))
+            kind, hint = Tensor((plan.loads_of(staged),), staged.value.type), f"{staged.name}_next"
+            loaded[staged] = builder.add(Alloca(type=kind, hint=hint))
         body = builder.block
         if self.is_double_buffered:
             first = builder.op("min", first, builder.op("sub", end, builder.const(self.shape.depth)))
             first.hint = f"{self.serial_name}_load"
         elif plan.has_whole_tiles:
             body = builder.add(If(builder.op("lt", first, end))).then
-        with builder.into(body), self.unrolled(loads, "load") as load:
-            for staged, numbers in zip(plan.staged, loaded, strict=True):
-                value = self._loaded(staged, load, first, end)
-                builder.store(builder.element_ptr(numbers, [load]), value)
-        return loaded
+        with builder.into(body):
+            for group, load in self._loads():
+                for staged in group:
+                    value = self._loaded(staged, load, first, end)
+                    builder.store(builder.element_ptr(loaded[staged], [load]), value)
+        return list(loaded.values())
+
+    def _loads(self) -> Iterator[tuple[list[Staged], Statement]]:
+        """Loops over the elements of tiles that a thread loads: what has equally many of them, and the index."""
+        groups: dict[int, list[Staged]] = {}
+        for staged in self.plan.staged:
+            groups.setdefault(self.plan.loads_of(staged), []).append(staged)
+        for count, group in groups.items():
+            with self.unrolled(count, "load") as load:
+                yield group, load
 
     def _loaded(self, staged: Staged, load: Statement, first: Statement, end: Statement) -> Statement:
         """Return an element of the tile that begins with the index `first`, 0 if there is none."""
