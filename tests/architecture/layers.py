@@ -15,6 +15,8 @@ SOURCES = sorted(
     for path in (ROOT / folder).rglob("*.py")
     if "distribution" not in path.parts  # a package of its own
 )
+FILES = {str(path): path for path in (*SOURCES, *ROOT.glob("*.py"), *(ROOT / "examples").rglob("*.py"))}
+"""Modules that others may import, by their paths: looking for each on the disk takes as long as parsing them."""
 
 LAYERS = """
 transpiler/lazy_dataclasses
@@ -195,19 +197,15 @@ def _nodes(path: Path) -> Iterator[tuple[ast.AST, bool]]:
 
 
 def _named(path: Path, node: ast.ImportFrom) -> Iterator[Path]:
-    base = (
-        path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
-        if node.module
-        else path.parents[node.level - 1]
-    )
+    base = "/".join((str(path).rsplit("/", node.level)[0], *(node.module or "").split("."))).rstrip("/")
     for alias in node.names:
         candidates = (
-            base / f"{alias.name}.py",
-            base / alias.name / "__init__.py",
-            base.with_suffix(".py"),
-            base / "__init__.py",
+            f"{base}/{alias.name}.py",
+            f"{base}/{alias.name}/__init__.py",
+            f"{base}.py",
+            f"{base}/__init__.py",
         )
-        target = next((c for c in candidates if c.exists()), None)
+        target = next((FILES[name] for name in candidates if name in FILES), None)
         assert target is not None, f"{path}:{node.lineno} imports nothing that exists"
         yield target
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
@@ -30,9 +31,8 @@ OTHERS = {
 
 
 def make(tmp_path, expression: str, options: str = ""):
-    path = tmp_path / "program.py"
-    path.write_text(
-        "import shadesmith as ti\n"
+    program = written_programs.write(
+        tmp_path / "program.py",
         "dt, inverse_dx = 0.01, 64.0\n"
         f"@ti.kernel({options})\n"
         "def add(x: ti.types.ndarray(ti.f32, 1), r: ti.types.ndarray(ti.f32, 1), n: ti.i32):\n"
@@ -40,11 +40,9 @@ def make(tmp_path, expression: str, options: str = ""):
         "        s = 0.0\n"
         "        for k in range(n):\n"
         f"            s += {expression}\n"
-        "        r[i] = s\n"
+        "        r[i] = s\n",
     )
-    names: dict = {}
-    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
-    return names["add"]
+    return program.add
 
 
 @pytest.mark.parametrize("expression, text", SHORTER.values(), ids=SHORTER)

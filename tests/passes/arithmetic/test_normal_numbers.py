@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
@@ -28,19 +29,16 @@ OTHERS = {
 
 
 def make(tmp_path, expression: str, type: str = "f32"):
-    path = tmp_path / "program.py"
-    path.write_text(
-        "import shadesmith as ti\n"
+    program = written_programs.write(
+        tmp_path / "program.py",
         "@ti.kernel\n"
         f"def root(a: ti.types.ndarray(ti.{type}, 1), r: ti.types.ndarray(ti.{type}, 1)):\n"
         "    for i in a:\n"
         "        x = a[i]\n"
         "        v = ti.Vector([x, x + 1.0])\n"
-        f"        r[i] = ti.rsqrt({expression})\n"
+        f"        r[i] = ti.rsqrt({expression})\n",
     )
-    names: dict = {}
-    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
-    return names["root"]
+    return program.root
 
 
 def source(kernel, type=ti.f32, arch=ti.cuda) -> str:
@@ -82,9 +80,8 @@ def test_bits(target, tmp_path):
 
 
 def roots(tmp_path, fast_math: bool = True):
-    path = tmp_path / "roots.py"
-    path.write_text(
-        "import shadesmith as ti\n"
+    program = written_programs.write(
+        tmp_path / "roots.py",
         f"@ti.kernel(fast_math={fast_math})\n"
         "def roots(a: ti.types.ndarray(ti.f32, 1), r: ti.types.ndarray(ti.f32, 1)):\n"
         "    for i in a:\n"
@@ -93,11 +90,9 @@ def roots(tmp_path, fast_math: bool = True):
         "        r2 = w.dot(w) + 1e-4\n"
         "        for _ in range(2):\n"
         "            v = v / (r2 * ti.sqrt(r2)) + v / a[i]\n"
-        "        r[i] = v.x + 1.0 / (a[i] * a[i] + 1e-39) + ti.sqrt(a[i])\n"
+        "        r[i] = v.x + 1.0 / (a[i] * a[i] + 1e-39) + ti.sqrt(a[i])\n",
     )
-    names: dict = {}
-    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
-    return names["roots"]
+    return program.roots
 
 
 def test_roots_and_reciprocals(tmp_path):
@@ -123,9 +118,8 @@ def test_values_of_roots(target, tmp_path):
 
 
 def lengths(tmp_path, fast_math: bool = True):
-    path = tmp_path / "lengths.py"
-    path.write_text(
-        "import shadesmith as ti\n"
+    program = written_programs.write(
+        tmp_path / "lengths.py",
         f"@ti.kernel(fast_math={fast_math})\n"
         "def lengths(a: ti.types.ndarray(ti.f32, 1), r: ti.types.ndarray(ti.f32, 1), n: ti.i32):\n"
         "    for i in a:\n"
@@ -133,11 +127,9 @@ def lengths(tmp_path, fast_math: bool = True):
         "        s = v.norm()\n"
         "        for k in range(n):\n"
         "            s += (v * k).norm() + ti.sqrt(abs(a[i])) * k + v.normalized().y\n"
-        "        r[i] = s\n"
+        "        r[i] = s\n",
     )
-    names: dict = {}
-    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
-    return names["lengths"]
+    return program.lengths
 
 
 def test_lengths_and_directions(target, tmp_path):

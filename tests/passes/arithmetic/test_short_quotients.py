@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
@@ -128,24 +129,21 @@ def test_functions_that_call_themselves() -> None:
 
 @pytest.mark.parametrize("loop", ["range(n)", "ti.static(range(16))"])
 def test_reciprocals_in_loops(loop, target, tmp_path):
-    path = tmp_path / "sums.py"
-    path.write_text(
-        "import shadesmith as ti\n"
+    program = written_programs.write(
+        tmp_path / "sums.py",
         "@ti.kernel\n"
         "def add(a: ti.types.ndarray(ti.f32, 1), r: ti.types.ndarray(ti.f32, 1), n: ti.i32):\n"
         "    for i in a:\n"
         "        s = 1.0 / a[i]\n"
         f"        for k in {loop}:\n"
         "            s += 1.0 / (a[i] + k)\n"
-        "        r[i] = s\n"
+        "        r[i] = s\n",
     )
-    names: dict = {}
-    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
     values = np.array([-1e-4, 0.25, 3, 1e9, -1e30, np.inf], np.float32)
     a, r = ti.ndarray(ti.f32, len(values)), ti.ndarray(ti.f32, len(values))
     a.from_numpy(values)
-    names["add"](a, r, 16)
+    program.add(a, r, 16)
     expected = 1 / values.astype(np.float64) + sum(1 / (values.astype(np.float64) + k) for k in range(16))
     np.testing.assert_allclose(r.to_numpy(), expected, rtol=1e-5)
-    text = names["add"].source(a, r, 16, arch=ti.cuda)
+    text = program.add.source(a, r, 16, arch=ti.cuda)
     assert text.count("= normal_reciprocal_f32(") == 1 and " s = 1.0f / a" in text

@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
@@ -167,9 +168,7 @@ def branches(k: ti.template(), x: ti.template(), y: ti.template()):
     number = len(list(tmp_path.iterdir()))
     path = tmp_path / f"branches_{number}.py"
     path.write_text(source)
-    names: dict = {"__name__": f"branches_{number}"}
-    exec(compile(source, str(path), "exec"), names)
-    return names["branches"]
+    return written_programs.load(path).branches
 
 
 def random_lines(generator: random.Random) -> list[str]:

@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
@@ -34,9 +35,7 @@ def kernel_of(lines: list[str], tmp_path):
     source = KERNEL.replace("BODY", "\n            ".join(lines))
     path = tmp_path / f"walks_{len(list(tmp_path.iterdir()))}.py"
     path.write_text(source)
-    names: dict = {"__name__": path.stem}
-    exec(compile(source, str(path), "exec"), names)
-    return names["walks"]
+    return written_programs.load(path).walks
 
 
 def start(arch=ti.cpu, **options) -> list:

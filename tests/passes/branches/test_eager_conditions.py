@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
@@ -45,9 +46,7 @@ def searches_of(condition: str, tmp_path, end: str = "break"):
     source = BOXES.replace("CONDITION", condition).replace("END", end)
     path = tmp_path / f"searches_{len(list(tmp_path.iterdir()))}.py"
     path.write_text(source)
-    names: dict = {"__name__": path.stem}
-    exec(compile(source, str(path), "exec"), names)
-    return names["searches"]
+    return written_programs.load(path).searches
 
 
 def results_of(kernel, arch, **options) -> np.ndarray:

@@ -6,6 +6,7 @@ import textwrap
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
@@ -48,12 +49,11 @@ def run(body: str, folder, dtype: str = "f32") -> tuple[str, np.ndarray]:
     """Return the source of the kernel, and its results of all pairs."""
     path = folder / "program.py"
     path.write_text(KERNEL.format(body=textwrap.indent(body, "    ")).replace("f32", dtype))
-    names: dict = {}
-    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
+    program = written_programs.load(path)
     x = PAIRS.astype({"f32": np.float32, "f64": np.float64}[dtype])
     y = np.full(len(x), 9, x.dtype)
-    names["k"](x, y)
-    return names["k"].source(x, y), y
+    program.k(x, y)
+    return program.k.source(x, y), y
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64"])

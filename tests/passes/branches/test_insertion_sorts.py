@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
@@ -67,9 +68,7 @@ def kernel_of(body: str, tmp_path, count: int = 7):
     source = HEAD.replace("COUNT", str(count)) + body + TAIL
     path = tmp_path / f"sorts_{len(list(tmp_path.iterdir()))}.py"
     path.write_text(source)
-    names: dict = {"__name__": path.stem}
-    exec(compile(source, str(path), "exec"), names)
-    return names["sorts"]
+    return written_programs.load(path).sorts
 
 
 def filled(form: str, stops: str = "a[q] <= v", goes_on: str = "a[j - 1] > v", start: int = 1) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
@@ -32,9 +33,8 @@ OTHERS = {
 
 
 def kernel_of(tmp_path: Path, loop: str) -> ti.Kernel:
-    path = tmp_path / "program.py"
-    path.write_text(
-        "import shadesmith as ti\n"
+    program = written_programs.write(
+        tmp_path / "program.py",
         "A = ti.types.ndarray(ti.f32, 1)\n"
         "@ti.func(inline=False)\n"
         "def least(a, b):\n"
@@ -43,11 +43,9 @@ def kernel_of(tmp_path: Path, loop: str) -> ti.Kernel:
         "def run(x: A, y: A, z: A):\n"
         "    for i in x:\n"
         "        t = 0.0\n"
-        "        n = 0\n" + "".join(f"        {line}\n" for line in loop.splitlines()) + "        z[i] = t + n\n"
+        "        n = 0\n" + "".join(f"        {line}\n" for line in loop.splitlines()) + "        z[i] = t + n\n",
     )
-    names: dict = {}
-    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
-    return names["run"]
+    return program.run
 
 
 def operands() -> tuple[np.ndarray, np.ndarray]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
@@ -25,10 +28,9 @@ FORMS = {
 OTHERS = ("2 if u[i, j] > 5 else 1", "j", "j % 2", "ti.max(j - 1, 0)", "u[i, j] & 1")
 
 
-def kernels(tmp_path, form: str, dtype: str = "i32") -> dict:
-    path = tmp_path / "look.py"
-    path.write_text(
-        "import shadesmith as ti\n"
+def kernels(tmp_path, form: str, dtype: str = "i32") -> ModuleType:
+    return written_programs.write(
+        tmp_path / "look.py",
         "@ti.func\n"
         "def chosen(x):\n"
         "    result = 0\n"
@@ -53,11 +55,8 @@ def kernels(tmp_path, form: str, dtype: str = "i32") -> dict:
         "        k = 0\n"
         "        if u[i, j] > 5:\n"
         "            k = 1\n"
-        f"        v[i, j] = u[i, {form}] + k\n"
+        f"        v[i, j] = u[i, {form}] + k\n",
     )
-    names: dict = {}
-    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
-    return names
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -65,15 +64,15 @@ def test_elements_at_the_outcome_of_a_comparison(target: str, form: str, tmp_pat
     x = np.random.default_rng(0).integers(-99, 99, (3, 70)).astype(np.int32)
     i, j = np.indices(x.shape)
     expected = np.take_along_axis(x, FORMS[form](i, j, x).astype(np.int64), 1) + (x > 5)
-    names, v = kernels(tmp_path, form), np.zeros_like(x)
-    names["given"](x, v)
+    program, v = kernels(tmp_path, form), np.zeros_like(x)
+    program.given(x, v)
     np.testing.assert_array_equal(v, expected)
     a, b = ti.field(ti.i32, x.shape), ti.field(ti.i32, x.shape)
     a.from_numpy(x)
-    run = names["of_fields"](a, b)
+    run = program.of_fields(a, b)
     run()
     np.testing.assert_array_equal(b.to_numpy(), expected)
-    assert PRAGMA in run.source(arch=ti.cpu) and PRAGMA in names["given"].source(x, v, arch=ti.cpu)
+    assert PRAGMA in run.source(arch=ti.cpu) and PRAGMA in program.given.source(x, v, arch=ti.cpu)
     assert PRAGMA not in run.source(arch=ti.cuda) and PRAGMA not in run.source(arch=ti.vulkan)
 
 
@@ -82,10 +81,10 @@ def test_other_loops_are_vectorized(target: str, form: str, tmp_path) -> None:
     x = np.random.default_rng(0).integers(-99, 99, (3, 70)).astype(np.int32)
     i, j = np.indices(x.shape)
     index = [np.where(x > 5, 2, 1), j, j % 2, np.maximum(j - 1, 0), x & 1][OTHERS.index(form)]
-    names, v = kernels(tmp_path, form), np.zeros_like(x)
-    names["given"](x, v)
+    program, v = kernels(tmp_path, form), np.zeros_like(x)
+    program.given(x, v)
     np.testing.assert_array_equal(v, np.take_along_axis(x, index, 1) + (x > 5))
-    assert PRAGMA not in names["given"].source(x, v, arch=ti.cpu)
+    assert PRAGMA not in program.given.source(x, v, arch=ti.cpu)
 
 
 def test_components_parameters_and_stores(target: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
@@ -39,9 +40,8 @@ OTHERS = {
 
 def make(step: str, count: str, dtype: object, folder) -> tuple[object, np.ndarray]:
     lines = step.replace("\n", "\n                ")
-    path = folder / "program.py"
-    path.write_text(
-        "import shadesmith as ti\n"
+    program = written_programs.write(
+        folder / "program.py",
         "def make(dtype, x, y):\n"
         "    @ti.kernel\n"
         "    def iterate(n: ti.i32):\n"
@@ -50,13 +50,11 @@ def make(step: str, count: str, dtype: object, folder) -> tuple[object, np.ndarr
         f"            for k in range({count}):\n"
         f"                {lines}\n"
         "            y[i] = a + 2.0 * b + c\n"
-        "    return iterate\n"
+        "    return iterate\n",
     )
-    names: dict = {}
-    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
     x, y = ti.field(dtype, 37), ti.field(dtype, 37)
     x.from_numpy(np.linspace(-4, 9, 37).astype(x.to_numpy().dtype))
-    iterate = names["make"](dtype, x, y)
+    iterate = program.make(dtype, x, y)
     iterate(7)
     return iterate, y.to_numpy()
 

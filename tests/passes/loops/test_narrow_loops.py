@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import re
 import textwrap
+from types import ModuleType
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
@@ -52,12 +54,10 @@ NEVER = ["i + j < 5", "j != 2", "i < 2 or j < 2", "x[i, j] > 2"]
 SHAPES = [(0, 5), (1, 1), (2, 3), (9, 8), (3, 17)]
 
 
-def load(condition: str, folder) -> dict:
+def load(condition: str, folder) -> ModuleType:
     path = folder / "program.py"
     path.write_text(KERNELS.format(condition=condition, constants="M = 7"))
-    names: dict = {}
-    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
-    return names
+    return written_programs.load(path)
 
 
 def expected(condition: str, x: np.ndarray, start: np.ndarray, k: int, box) -> np.ndarray:
@@ -69,22 +69,22 @@ def expected(condition: str, x: np.ndarray, start: np.ndarray, k: int, box) -> n
     return y
 
 
-def check(condition: str, folder, sizes=SHAPES) -> dict:
-    names = load(condition, folder)
+def check(condition: str, folder, sizes=SHAPES) -> ModuleType:
+    program = load(condition, folder)
     for shape, k in itertools.product(sizes, (0, 3, -5)):
         if 0 in shape and "x[0" in condition:
             continue
         x = np.arange(np.prod(shape), dtype=np.int32).reshape(shape) % 7
         start = np.full(shape, 100, np.int32)
         y = start.copy()
-        names["over"](x, y, k)
+        program.over(x, y, k)
         np.testing.assert_array_equal(y, expected(condition, x, start, k, map(range, shape)), f"{shape} {k}")
         if shape[0] >= 7:
             y = start.copy()
-            names["between"](x, y, k)
+            program.between(x, y, k)
             box = range(2, 7), range(1, shape[1])
             np.testing.assert_array_equal(y, expected(condition, x, start, k, box), f"{shape} {k}")
-    return names
+    return program
 
 
 @pytest.mark.sampled(7)
@@ -125,8 +125,8 @@ def test_random_conditions(full: bool, tmp_path) -> None:
 
 
 def sources(condition: str, folder) -> tuple[str, str]:
-    names, x = load(condition, folder), np.ones((9, 8), np.int32)
-    found = (names[name].source(x, x.copy(), 3, arch=ti.cpu) for name in ("over", "between"))
+    program, x = load(condition, folder), np.ones((9, 8), np.int32)
+    found = (kernel.source(x, x.copy(), 3, arch=ti.cpu) for kernel in (program.over, program.between))
     return tuple(re.sub(r"\n *// +\(", " (", source) for source in found)  # one line for each comment
 
 
@@ -185,16 +185,14 @@ def test_bodies(target, body: str, tmp_path) -> None:
     found = []
     for passes in ("", "-narrow_loops"):
         ti.init(arch=getattr(ti, target), log_level=ti.ERROR, passes=passes)
-        path = tmp_path / "bodies.py"
-        path.write_text(
-            "import shadesmith as ti\n@ti.kernel\ndef k(y: ti.types.ndarray(ti.i32, 1), n: ti.i32):\n    for i in y:\n"
-            + textwrap.indent(body, "        ")
+        program = written_programs.write(
+            tmp_path / "bodies.py",
+            "@ti.kernel\ndef k(y: ti.types.ndarray(ti.i32, 1), n: ti.i32):\n    for i in y:\n"
+            + textwrap.indent(body, "        "),
         )
-        names: dict = {}
-        exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
         for n in (-3, 0, 1, 2, 40):
             y = np.full(37, 9, np.int32)
-            names["k"](y, n)
+            program.k(y, n)
             found.append(y)
     np.testing.assert_array_equal(found[:5], found[5:])
 

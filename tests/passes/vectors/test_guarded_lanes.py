@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
@@ -127,18 +128,16 @@ def _random_body(choose: random.Random) -> str:
 
 
 def _kernel(body: str, path: Path) -> ti.Kernel:
-    path.write_text(
-        "import shadesmith as ti\n"
+    program = written_programs.write(
+        path,
         "Matrix = ti.types.ndarray(dtype=ti.f32, ndim=2)\n"
         "Numbers = ti.types.ndarray(dtype=ti.i32, ndim=1)\n"
         "@ti.kernel\n"
         "def total(a: Matrix, b: Matrix, c: Matrix, flags: Numbers, n: ti.i32):\n"
         "    for i, j in c:\n"
-        "        s = 0.0\n" + "".join(f"        {line}\n" for line in body.splitlines()) + "        c[i, j] = s\n"
+        "        s = 0.0\n" + "".join(f"        {line}\n" for line in body.splitlines()) + "        c[i, j] = s\n",
     )
-    names: dict = {}
-    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
-    return names["total"]
+    return program.total
 
 
 @ti.kernel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
@@ -112,20 +113,17 @@ BODIES = {
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_other_loops_stay(body, tmp_path):
-    path = tmp_path / "program.py"
-    path.write_text(
-        "import shadesmith as ti\n"
+    program = written_programs.write(
+        tmp_path / "program.py",
         "Matrix = ti.types.ndarray(dtype=ti.f32, ndim=2)\n"
         "@ti.kernel\n"
         "def total(a: Matrix, b: Matrix, c: Matrix, n: ti.i32):\n"
         "    for i, j in c:\n"
-        "        s = 0.0\n" + "".join(f"        {line}\n" for line in body.splitlines()) + "        c[i, j] = s\n"
+        "        s = 0.0\n" + "".join(f"        {line}\n" for line in body.splitlines()) + "        c[i, j] = s\n",
     )
-    names: dict = {}
-    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
     start()
     a, b, c = integers(40, 40), np.zeros((40, 40), np.float32), np.zeros((2, 40), np.float32)
-    assert RUNS not in names["total"].source(a, b, c, 6)
+    assert RUNS not in program.total.source(a, b, c, 6)
 
 
 @ti.kernel

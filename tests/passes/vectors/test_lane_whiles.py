@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
@@ -90,15 +91,12 @@ BODIES = {
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_other_loops_stay(body, tmp_path):
-    path = tmp_path / "program.py"
-    path.write_text(
-        "import shadesmith as ti\n"
+    program = written_programs.write(
+        tmp_path / "program.py",
         "@ti.kernel\n"
         "def total(a: ti.types.ndarray(dtype=ti.i32, ndim=2), n: ti.i32):\n"
         "    for i, j in a:\n"
-        "        s = 0\n" + "".join(f"        {line}\n" for line in body.splitlines()) + "        a[i, j] = s\n"
+        "        s = 0\n" + "".join(f"        {line}\n" for line in body.splitlines()) + "        a[i, j] = s\n",
     )
-    names: dict = {}
-    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
     start()
-    assert RUNS not in names["total"].source(np.zeros((40, 40), np.int32), 6)
+    assert RUNS not in program.total.source(np.zeros((40, 40), np.int32), 6)

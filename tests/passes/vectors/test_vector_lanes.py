@@ -6,6 +6,7 @@ import importlib
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
@@ -145,9 +146,8 @@ BODIES = {
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_other_loops_stay(body, tmp_path):
     indented = body.replace("\n", "\n            ").replace("            ", " " * 12)
-    path = tmp_path / "program.py"
-    path.write_text(
-        "import shadesmith as ti\n"
+    program = written_programs.write(
+        tmp_path / "program.py",
         "def make(a, b, w):\n"
         "    @ti.kernel\n"
         "    def total(n: ti.i32):\n"
@@ -155,16 +155,14 @@ def test_other_loops_stay(body, tmp_path):
         "            s = 0\n"
         f"            {indented}\n"
         "            w[j] = s\n"
-        "    return total\n"
+        "    return total\n",
     )
-    names: dict = {}
-    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
     results = []
     for passes in ("", "-vector_lanes"):
         start(passes=passes)
         a, b, w = ti.field(ti.i32, (64, 64)), ti.field(ti.i32, 64), ti.field(ti.i32, 20)
         a.from_numpy((np.arange(64 * 64, dtype=np.int32) % 11).reshape(64, 64))
-        total = names["make"](a, b, w)
+        total = program.make(a, b, w)
         total(9)
         assert NOTE not in total.source(9)
         results.append((w.to_numpy(), a.to_numpy()))

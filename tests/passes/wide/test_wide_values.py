@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 from shadesmith.transpiler.passes.wide.parts import widenable
@@ -53,9 +54,8 @@ COLUMNS = {
 @pytest.mark.parametrize("column", COLUMNS)
 def test_neighbours_beyond_the_ends_of_rows(target: str, column: str, shift: int, m: int, tmp_path) -> None:
     text = column.format(s=shift)
-    path = tmp_path / "ends.py"
-    path.write_text(
-        "import shadesmith as ti\n"
+    program = written_programs.write(
+        tmp_path / "ends.py",
         "@ti.kernel\n"
         "def given(x: ti.types.ndarray(ti.f32, 2), y: ti.types.ndarray(ti.f32, 2)):\n"
         "    for i, j in x:\n"
@@ -66,17 +66,15 @@ def test_neighbours_beyond_the_ends_of_rows(target: str, column: str, shift: int
         "    def run():\n"
         "        for i, j in x:\n"
         f"            y[i, j] = x[i, j] - 2 * x[i, {text}]\n"
-        "    return run\n"
+        "    return run\n",
     )
-    names: dict = {}
-    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
     x, y = some(5, m), np.zeros((5, m), np.float32)
     expected = x - 2 * x[:, COLUMNS[column](np.arange(m), shift, m)]
-    names["given"](x, y)
+    program.given(x, y)
     np.testing.assert_array_equal(y, expected)
     a, b = ti.field(ti.f32, (5, m)), ti.field(ti.f32, (5, m))
     a.from_numpy(x)
-    run = names["of_fields"](a, b, m)
+    run = program.of_fields(a, b, m)
     run()
     np.testing.assert_array_equal(b.to_numpy(), expected)
     if m % 4 == 0 and abs(shift) < 4 and "and" not in column:
@@ -146,22 +144,19 @@ CONDITIONS = {
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_conditions_on_what_each_iteration_computes(target: str, condition: str, tmp_path) -> None:
     """No outcome for the first of the iterations, or for the last, is that of the others."""
-    path = tmp_path / "conditions.py"
-    path.write_text(
-        "import shadesmith as ti\n"
+    program = written_programs.write(
+        tmp_path / "conditions.py",
         "def of_fields(x, y):\n"
         "    @ti.kernel\n"
         "    def run():\n"
         "        for i, j in x:\n"
         f"            if {condition}:\n"
         "                y[i, j] = x[i, j] * 2\n"
-        "    return run\n"
+        "    return run\n",
     )
-    names: dict = {}
-    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
     x, y = ti.field(ti.f32, (3, 16)), ti.field(ti.f32, (3, 16))
     x.from_numpy(some(3, 16))
-    names["of_fields"](x, y)()
+    program.of_fields(x, y)()
     expected = np.where(CONDITIONS[condition](np.arange(16), some(3, 16)), 2 * some(3, 16), 0)
     np.testing.assert_array_equal(y.to_numpy(), expected)
 
