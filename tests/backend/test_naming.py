@@ -120,6 +120,6 @@ def test_an_end_that_is_read_is_named_after_its_loop_and_another_element_by_its_
     given = np.zeros(20, np.float32)
     for arch in (ti.cuda, ti.vulkan, ti.cpu):
         text = rows.source(given, arch=arch)
-        assert "int end_k = first(i + 1);" in text and "k < end_k" in text and "first_i" not in text
+        assert "int end_k = first(i + 1);" in text and " < end_k" in text and "first_i" not in text
         text = steps.source(given, arch=arch)
         assert "float x_i_plus_1 = x(i + 1" in text and " = x_i_plus_1;" in text

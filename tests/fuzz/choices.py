@@ -423,7 +423,7 @@ def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None
     from shadesmith.transpiler.passes.atomics import block_sums
     from shadesmith.transpiler.passes.loops import axis_sums, row_lanes
     from shadesmith.transpiler.passes.rows import block_scans, shared_columns, shared_rows, shared_steps
-    from shadesmith.transpiler.passes.rows.parts import row_chunks, row_lengths
+    from shadesmith.transpiler.passes.rows.parts import row_chunks, row_lengths, step_costs
     from shadesmith.transpiler.passes.tiles import block_tiles
     from shadesmith.transpiler.passes.tiles.parts import register_plan
     from shadesmith.transpiler.passes.wide.parts import whole_rows, widenable
@@ -440,9 +440,10 @@ def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None
     change(block_scans, "FEWEST", 1)
     change(block_scans, "SHORTEST", 1)
     change(block_scans, "LONG", 1)
-    change(shared_steps, "SHORTEST", 1)
-    change(shared_steps, "LONG", 1)
-    change(shared_steps, "STATES", 1)
+    for module in (shared_steps, step_costs):
+        change(module, "SHORTEST", 1)
+    change(step_costs, "LONG", 1)
+    change(step_costs, "STATES", 1)
     change(row_lengths, "LONG", 1)
     change(row_lengths, "ELEMENTS", 1)
     change(row_chunks, "LONG", 64)

@@ -48,7 +48,7 @@ def test_sources() -> None:
     for arch in (ti.cuda, ti.vulkan):
         source = diffuse.source(x, x, arch=arch)
         assert "#define BLOCK 256" in source and "(blocks_in_order)" in source and "+= stride" not in source
-        assert "index / extent_k / extent_j" in source
+        assert "args.by_extent_k)" in source and "args.by_extent_j)" in source
         assert "(blocks_in_order)" not in double.source(x, x, arch=arch)
     assert "(blocks_in_order)" not in diffuse.source(x, x, arch=ti.x64)
     ti.init(arch=ti.python, log_level=ti.ERROR, passes="-blocks_in_order")
