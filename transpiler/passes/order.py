@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..ir.functions import Call
 from ..ir.ops import NEGATED
 from ..ir.sparse import Deactivate
 from ..ir.statements import (
@@ -167,6 +168,7 @@ from .vectors.lane_whiles import lane_whiles
 from .vectors.member_loads import member_loads
 from .vectors.short_vectors import short_vectors
 from .vectors.static_rows import static_rows
+from .vectors.vector_calls import vector_calls
 from .vectors.vector_lanes import vector_lanes
 from .vectors.wide_counters import wide_counters
 from .wide.single_iterations import single_iterations
@@ -247,6 +249,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     tidy_adjoints: (DERIVATIVE,),
     vector_lanes: (RangeFor,),
     lane_loops: (RangeFor,),
+    vector_calls: (Call,),
     row_lanes: (RangeFor,),
     peel_borders: ("min", "max", "mod", "select", IfExp, If),
     unswitch_loops: (If,),
@@ -418,6 +421,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         short_extremes,  # after these, which leave loops with branches: it only makes such a loop faster
         automata,  # after `short_extremes`, which replaces such branches with what they compare
         straight_extremes,  # after all passes that change what a loop does; before `wrapping`: it knows sums
+        vector_calls,  # after `lane_loops`, whose loops it leaves; before `wrapping`: it knows sums
         masked_terms,  # after `short_vectors`, which counts the operations of these loops
         settled_extremes,  # after all passes that find or change atomic operations
         early_terms,  # after the last cleanup, which would put what is used once where it is used; it knows indices
