@@ -160,6 +160,7 @@ from .tiles.register_tiles import register_tiles
 from .tiles.split_sums import split_sums
 from .tiles.staged_stores import staged_stores
 from .tiles.transposed_tiles import transposed_tiles
+from .vectors.half_blocks import half_blocks
 from .vectors.index_ranges import index_ranges
 from .vectors.lane_halves import lane_halves
 from .vectors.lane_loops import lane_loops
@@ -250,6 +251,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     vector_lanes: (RangeFor,),
     lane_loops: (RangeFor,),
     vector_calls: (Call,),
+    half_blocks: (Cast,),
     row_lanes: (RangeFor,),
     peel_borders: ("min", "max", "mod", "select", IfExp, If),
     unswitch_loops: (If,),
@@ -455,6 +457,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         unrolled_corners,  # after `unroll_loops`, whose hints it leaves
         register_arrays,  # likewise
         bit_terms,  # after `register_arrays`: what it adds stays in memory
+        half_blocks,  # after `lane_halves`, whose conversions it replaces, and all passes that unroll loops
+        until_stable(dead_code, after=(half_blocks,)),  # the indices of the conversions
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
         whole_atomics,  # likewise
         loads_in_flight,  # after all passes that change what an iteration loads
