@@ -32,6 +32,7 @@ class Function:
         template: compile-time parameters and their arguments, as strings.
         statements: the number of Python statements of a `ti.func`, which a pass may inline; None: it stays a function.
         is_inline: the target's compiler is to inline it: it is a `ti.func`.
+        is_in_lanes: the target's compiler is to inline it however long it is, so that it makes vectors of loops (C).
         snippets: bodies that the program wrote, by the language's name; `body` says what they mean, and is that of
             other languages.
         library: what users call a function of shadesmith's own, such as "ti.math.smoothstep"; it has no location.
@@ -52,6 +53,7 @@ class Function:
     is_ordered: bool = True
     statements: int | None = None
     is_inline: bool = False
+    is_in_lanes: bool = False
     snippets: tuple[tuple[str, str], ...] = ()
     library: str = ""
     location: SourceLocation = NOWHERE

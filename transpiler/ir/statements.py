@@ -426,6 +426,7 @@ class RangeFor(Statement):
         grid_stride: of a parallel loop on a GPU, whether a thread runs several iterations; None: the compiler decides.
         unroll_count: so many of its iterations shall be unrolled together, `ALL`: all, 0: as the compiler likes.
         block_local: arrays of which each block of threads shall have a copy of what it reads.
+        halves: so many neighbouring halves it only converts to floats in a local array, which is one call of C.
         exact_ends: by axis, the index at which a source shall compare by `!=`, None for `<` (pass `exact_ends`).
         packs_divisors: the launch packs the extents by which its indices are computed (pass `launch_divisors`).
     """
@@ -451,6 +452,7 @@ class RangeFor(Statement):
     exact_ends: tuple[int | None, ...] = ()
     packs_divisors: bool = False
     block_local: list[Array] = field(default_factory=list)
+    halves: int = 0
 
 
 @dataclass(eq=False, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..ir.functions import Call
 from ..ir.ops import NEGATED
 from ..ir.sparse import Deactivate
 from ..ir.statements import (
@@ -163,6 +164,7 @@ from .tiles.register_tiles import register_tiles
 from .tiles.split_sums import split_sums
 from .tiles.staged_stores import staged_stores
 from .tiles.transposed_tiles import transposed_tiles
+from .vectors.half_blocks import half_blocks
 from .vectors.index_ranges import index_ranges
 from .vectors.lane_halves import lane_halves
 from .vectors.lane_loops import lane_loops
@@ -171,6 +173,7 @@ from .vectors.lane_whiles import lane_whiles
 from .vectors.member_loads import member_loads
 from .vectors.short_vectors import short_vectors
 from .vectors.static_rows import static_rows
+from .vectors.vector_calls import vector_calls
 from .vectors.vector_lanes import vector_lanes
 from .vectors.wide_counters import wide_counters
 from .wide.single_iterations import single_iterations
@@ -253,6 +256,8 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     tidy_adjoints: (DERIVATIVE,),
     vector_lanes: (RangeFor,),
     lane_loops: (RangeFor,),
+    vector_calls: (Call,),
+    half_blocks: (Cast,),
     row_lanes: (RangeFor,),
     peel_borders: ("min", "max", "mod", "select", IfExp, If),
     unswitch_loops: (If,),
@@ -428,6 +433,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         short_extremes,  # after these, which leave loops with branches: it only makes such a loop faster
         automata,  # after `short_extremes`, which replaces such branches with what they compare
         straight_extremes,  # after all passes that change what a loop does; before `wrapping`: it knows sums
+        vector_calls,  # after `lane_loops`, whose loops it leaves; before `wrapping`: it knows sums
         masked_terms,  # after `short_vectors`, which counts the operations of these loops
         settled_extremes,  # after all passes that find or change atomic operations
         early_terms,  # after the last cleanup, which would put what is used once where it is used; it knows indices
@@ -461,6 +467,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         unrolled_corners,  # after `unroll_loops`, whose hints it leaves
         register_arrays,  # likewise
         bit_terms,  # after `register_arrays`: what it adds stays in memory
+        half_blocks,  # after `lane_halves`, whose conversions it replaces, and all passes that unroll loops
+        until_stable(dead_code, after=(half_blocks,)),  # the indices of the conversions
         vector_atomics,  # after `legalize`, which makes atomic operations of vectors several, and the last cleanup
         whole_atomics,  # likewise
         loads_in_flight,  # after all passes that change what an iteration loads

@@ -253,6 +253,28 @@ static inline float f32_from_f16(const _Float16 *x) {
 #endif
 }
 
+// Neighbouring halves as floats, 16 or 8 by one instruction: gcc 12 uses it for one half at a time.
+// Stored as widely as vectors are loaded, which would wait for two stores otherwise.
+static inline void floats_from_f16(float *to, const _Float16 *from, int count) {
+    int i = 0;
+#if defined(__AVX512F__) && !defined(__clang__)
+    typedef short halves16 __attribute__((vector_size(32), aligned(2)));
+    typedef float floats16 __attribute__((vector_size(64), aligned(4)));
+    for (; i + 16 <= count; i += 16) {
+        halves16 x = *(const halves16 *)(from + i);
+        *(floats16 *)(to + i) = __builtin_ia32_vcvtph2ps512_mask(x, (floats16){0}, -1, 4);
+    }
+#endif
+#if defined(__F16C__) && !defined(__clang__)
+    typedef short halves8 __attribute__((vector_size(16), aligned(2)));
+    typedef float floats8 __attribute__((vector_size(32), aligned(4)));
+    for (; i + 8 <= count; i += 8) {
+        *(floats8 *)(to + i) = __builtin_ia32_vcvtph2ps256(*(const halves8 *)(from + i));
+    }
+#endif
+    for (; i < count; i++) to[i] = f32_from_f16(from + i);
+}
+
 // The nearest half to a float, of two the even one, by integers likewise.
 static inline _Float16 f16_from_f32(float x) {
 #if defined(__x86_64__) && !defined(__clang__)

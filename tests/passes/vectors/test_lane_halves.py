@@ -84,8 +84,8 @@ def field_columns(rows: int, columns: int) -> Any:
     return run
 
 
-def source_of(kernel: Any, *arrays: np.ndarray, fast_math: bool = True) -> str:
-    ti.init(arch=ti.cpu, fast_math=fast_math)
+def source_of(kernel: Any, *arrays: np.ndarray, fast_math: bool = True, passes: str = "-half_blocks") -> str:
+    ti.init(arch=ti.cpu, fast_math=fast_math, passes=passes)
     return kernel.source(*map(ndarray, arrays))
 
 

@@ -56,7 +56,8 @@ def _origin(function: Function) -> object:
         return function
     parameters = tuple((p.name, p.by_reference) for p in function.parameters)
     location = function.location
-    return function.library, location.file, location.line, parameters, len(function.results), function.is_inline
+    kinds = function.is_inline, function.is_in_lanes
+    return function.library, location.file, location.line, parameters, len(function.results), kinds
 
 
 def _callees_first(groups: dict[object, list[Function]]) -> list[list[Function]]:

@@ -21,6 +21,7 @@ from ...lazy_dataclasses import dataclass
 from ..languages.common.one_line import COLUMNS, INDENT, struct_source
 from ..languages.common.symbols import Symbols
 from ..languages.common.syntax_forms import Rendered
+from ..languages.common.tensor_functions import INLINED
 from ..languages.common.tensors import is_small
 from ..layout.accessors import UsedMemory
 from ..layout.declarations import precise
@@ -29,6 +30,8 @@ from .expressions import Expressions
 from .line_comments import python_comment
 from .lines import Line, one_line, wrapped_comment, wrapped_head
 from .statements import Statements, print_call
+
+INLINED_NOTE = "inlined always: gcc makes no vectors of loops with calls (vector_calls)"
 
 
 @dataclass(slots=True)
@@ -88,8 +91,10 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
     elif signature.may_fail:
         printer.exit_lines.append("return;")
     qualifier = language.helper_qualifier if function.is_inline else language.function_qualifier
+    qualifier = INLINED if function.is_in_lanes else qualifier
     _reuse_parameters(function, printer)
     comment, template = _comment(function, printer), _template(function, printer)
+    comment += [INLINED_NOTE] if function.is_in_lanes and printer.prints_remarks else []
     snippet = dict(function.snippets).get(language.name)
     if snippet is not None:
         printer.lines += [_line_of(source) for source in snippet.splitlines()]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ...ir.constants import constant_range
 from ...ir.nodes import Statement, walk
-from ...ir.statements import ALL, Const, RangeFor, is_const
+from ...ir.statements import ALL, Cast, Const, GlobalLoad, LocalStore, RangeFor, base_pointer, is_const
 from ...ir.threads import ThreadIndex
 from ...ir.types import Scalar, i32, i64
 from ..languages.common.literals import scalar_name
@@ -66,6 +66,16 @@ def partial_hint(e: Expressions, loop: RangeFor, axis: int) -> str:
     if loop.unroll_count == ALL:
         return unroll_hint(e, loop, axis)
     return e.language.unroll_some.format(count=loop.unroll_count) if loop.unroll_count else ""
+
+
+def halves_call(e: Expressions, loop: RangeFor) -> str:
+    """Return the call that converts neighbouring halves in place of the loop that does so."""
+    store = loop.body.statements[-1]
+    assert isinstance(store, LocalStore) and isinstance(store.value, Cast) and isinstance(store.value.value, GlobalLoad)
+    e.loop_names[loop, 0] = bound(e, loop.starts[0]).source
+    e.need("floats_from_f16")
+    array, first = e.lvalue(base_pointer(store.pointer)), e.lvalue(store.value.value.pointer)
+    return f"floats_from_f16({array}, &{first}, {loop.halves});"
 
 
 def comparison_operand(rendered: Rendered) -> str:

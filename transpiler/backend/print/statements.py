@@ -41,7 +41,7 @@ from .expressions import Expressions, result_of
 from .line_comments import adjoint_comment, inert, python_comment, remarks_above
 from .lines import Line, wrapped, wrapped_comment
 from .local_memory import declared_array, declared_pointer
-from .loop_heads import declare_axis, loop_head, partial_hint, unroll_hint
+from .loop_heads import declare_axis, halves_call, loop_head, partial_hint, unroll_hint
 from .placement import UNSEEN, WITHOUT_LINES, Placement
 from .value_names import derived_name
 
@@ -544,6 +544,9 @@ def _while(p: Statements, loop: While) -> None:
 
 def _range_for(p: Statements, loop: RangeFor) -> None:
     """Print a serial loop, axes nested, the last one fastest."""
+    if loop.halves:
+        p.emit(halves_call(p.e, loop))
+        return
     depth = p.depth
     with p.names.scope():
         for axis in range(len(loop.starts)):
