@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import written_programs
@@ -81,3 +83,40 @@ def test_a_task_without_a_parallel_loop_stays() -> None:
         return s
 
     assert "(shared_rows)" not in summed.source(1, arch=ti.cuda)
+
+
+@pytest.mark.targets("vulkan", "cuda")
+@pytest.mark.parametrize("is_selected", [True, False])
+def test_blocks_for_rows_before_a_total(target: str, monkeypatch: pytest.MonkeyPatch, is_selected: bool) -> None:
+    """A loss of all rows is for a task behind that of the rows, which have a block each; it loads the labels again."""
+    monkeypatch.setattr(sys.modules["shadesmith.transpiler.passes.rows.shared_rows"], "MANY_ELEMENTS", 1)
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    rows, length = 9, 1100
+    x, label = ti.field(ti.f32, (rows, length)), ti.field(ti.i32, rows)
+    top, loss = ti.field(ti.f32, rows), ti.field(ti.f32, ())
+    numbers = np.random.default_rng(1).integers(-99, 99, (rows, length)).astype(np.float32)
+    labels = np.array([-1, 0, 3, -1, 1099, 7, 7, -1, 2], np.int32)
+    x.from_numpy(numbers)
+    label.from_numpy(labels)
+
+    @ti.kernel
+    def total():
+        for t in range(rows):
+            at = label[t]
+            if at >= 0 or not ti.static(is_selected):
+                m = -1000.0
+                for c in range(length):
+                    m = ti.max(m, x[t, c])
+                z = 0.0
+                for c in range(length):
+                    z += x[t, c] - m
+                top[t] = m
+                loss[None] += z + x[t, ti.max(at, 0)]
+
+    source = total.source(arch=ti.cuda)
+    assert "a block, share a row" in source and "m_of_rows" in source and "z_of_rows" in source
+    total()
+    chosen = labels >= 0 if is_selected else np.full(rows, True)
+    most = numbers.max(1)
+    losses = numbers.sum(1) - length * most + numbers[np.arange(rows), np.maximum(labels, 0)]
+    assert np.array_equal(top.to_numpy(), np.where(chosen, most, 0)) and loss[None] == losses[chosen].sum()

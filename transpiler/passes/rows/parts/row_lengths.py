@@ -243,7 +243,7 @@ def _operations(statements: Sequence[Statement], depth: int = 8) -> int:
 
 def threads_of_block(loop: RangeFor, rows: Sequence[RangeFor]) -> int:
     """Return how many threads of a block should share each of a few long rows, 0 if none should."""
-    count, lengths = _most_rows(loop) or _rows_of_arrays(loop, rows), [_length(row, loop) for row in rows]
+    count, lengths = _most_rows(loop) or _rows_of_arrays(loop, rows), [length_of(row, loop) for row in rows]
     if not 0 < count < MANY_ROWS or min(lengths) < LONG:
         return 0
     threads = MOST_THREADS
@@ -269,9 +269,12 @@ def _rows_of_arrays(loop: RangeFor, rows: Sequence[RangeFor]) -> int:
     return min(found, default=0)
 
 
-def _length(row: RangeFor, loop: RangeFor) -> int:
-    """Return the number of elements of a row, 0 if it is not known."""
+def length_of(row: RangeFor, loop: RangeFor) -> int:
+    """Return the number of elements of a row, 0 if it is not known; of one in a branch, if that is taken."""
     start, end = row.starts[0], row.ends[0]
+    match end:
+        case Operation(op="select", operands=[_, whole, none]) if none is start:  # of `rows_in_branches`
+            end = whole
     if isinstance(start, Const) and isinstance(end, Const):
         return int(end.value) - int(start.value)
     stretch = stretch_of(row, loop)

@@ -19,6 +19,8 @@ from ....ir.functions import Reference
 from ....ir.nodes import Block, Statement, operands, reads, walk
 from ....ir.statements import (
     Alloca,
+    GlobalLoad,
+    GlobalPtr,
     GlobalTemporary,
     LoopIndex,
     MatrixPtr,
@@ -29,7 +31,8 @@ from ....ir.statements import (
 )
 from ....ir.tasks import Task
 from ....ir.types import Scalar, Tensor, i32
-from ...analysis.queries import count_along, product_of
+from ...analysis.aliasing import may_alias, written_objects
+from ...analysis.queries import base_array, count_along, product_of
 from ...tasks.parts.copies import copy_of
 from .arranged_loops import VALUES
 
@@ -52,7 +55,8 @@ def with_task_behind(task: Task, last: RangeFor | None = None) -> tuple[Task, Ta
     behind = task.body.statements[position:]
     if not task.reductions and not any(map(repeats, walk(Block(behind)))):
         return None
-    crossing = _crossing(task.body.statements[:position], behind)
+    again = _computed_again(task, position)
+    crossing = _crossing(task.body.statements[:position], behind, again)
     if crossing is None:
         return None
     first, second = copy_of(task), copy_of(task)
@@ -67,7 +71,7 @@ def with_task_behind(task: Task, last: RangeFor | None = None) -> tuple[Task, Ta
         builder.store(place_of_iteration(builder, first.loop, temporary, counts), value)
     start = Builder(Block(), columns.location)
     before = second.body.statements[:position]
-    start.block.statements += [s for n, s in enumerate(before) if isinstance(s, (*VALUES, Reference)) or n in crossing]
+    start.block.statements += [s for n, s in enumerate(before) if isinstance(s, Reference) or n in {*again, *crossing}]
     for number, temporary in zip(crossing, memory, strict=True):
         start.location = before[number].location
         start.store(before[number], start.load(place_of_iteration(start, second.loop, temporary, counts)))
@@ -87,17 +91,33 @@ def counts_of(task: Task) -> list[int] | None:
     return None if total is None or total > MOST_ROWS else [count or 0 for count in counts]
 
 
-def _crossing(before: list[Statement], behind: list[Statement]) -> list[int] | None:
-    """Return the positions of the variables that both parts use, None if one uses more of the other."""
+def _computed_again(task: Task, position: int) -> set[int]:
+    """Return the positions of values before another one that a task may compute again: no iteration stores what they
+    load."""
+    written = written_objects(task.body)
+    may_change = any(map(may_alias, written))
+    known: dict[Statement, int] = {}
+    for number, statement in enumerate(task.body.statements[:position]):
+        if isinstance(statement, GlobalLoad):
+            array = base_array(statement.pointer)
+            if array is None or array in written or (array.may_alias and may_change):
+                continue
+        if isinstance(statement, (*VALUES, GlobalPtr, GlobalLoad)) and known.keys() >= set(operands(statement)):
+            known[statement] = number
+    return set(known.values())
+
+
+def _crossing(before: list[Statement], behind: list[Statement], again: set[int]) -> list[int] | None:
+    """Return the positions of the variables that both parts use, None if one uses more of the other.
+
+    again: the positions of values that both parts compute.
+    """
     inside = [s for statement in before for s in walk(Block([statement]))]
     if any(isinstance(operand, Reference) for s in inside for operand in operands(s)):
         return None
     inside = [s for s in inside if not isinstance(s, Reference)]
     used = {value for s in walk(Block(behind)) for value in reads(s)}
-    known: set[Statement] = set()
-    for statement in before:
-        if isinstance(statement, VALUES) and known.issuperset(operands(statement)):
-            known.add(statement)
+    known = {before[number] for number in again}
     shared = [s for s in inside if s in used and s not in known]
     if not all(isinstance(s, Alloca) and isinstance(s.type, Scalar) and s in before for s in shared):
         return None
