@@ -1,3 +1,4 @@
+import shadesmith as ti
 from shadesmith.transpiler.ir.statements import ArrayShape, ListInit, ListItem
 from shadesmith.transpiler.ir.types import f32, i32, u32
 from shadesmith.transpiler.passes.cleanup.dead_code import dead_code
@@ -52,3 +53,29 @@ def test_an_item_of_a_list(sketch):
     item = sketch.add(ListItem(numbers, sketch.const(1, i32), type=i32))
     sketch.store(sketch.ptr(sketch.a, 0), sketch.cast(item, f32))
     assert "const 5.0" in sketch.apply(fold)
+
+
+def test_a_call_that_returns_a_number():
+    """Its branch is decided by constants; what is left of the function is dropped."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x = ti.field(ti.f32, 8)
+    h = 0.5
+
+    @ti.func
+    def weight(r):
+        w = 0.0
+        if r < h:
+            w = (h - r) ** 3
+        return w
+
+    @ti.kernel
+    def scale():
+        for i in x:
+            x[i] = weight(x[i]) / weight(0.25) + weight(0.75)
+
+    x.fill(0.125)
+    scale()
+    assert x[3] == 3.375
+    source = scale.source(arch=ti.cuda)
+    assert source.count("float weight") == 1 and "weight_0_25" not in source
+    assert "weight(x(i)) / h_" in source  # that is a constant by the name of `h`

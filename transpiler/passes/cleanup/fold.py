@@ -1,7 +1,8 @@
-"""Constant folding: operations and casts of constants, items of lists, extents of fields.
+"""Constant folding: operations and casts of constants, items of lists, extents of fields, calls that return a constant.
 
     $2 = add 1, 2           ->    3
     $3 = [4, 5, 6][1]       ->    5
+    $4 = call scale()       ->    0.5, where it is `function scale() { return 0.5 }`
 
 It evaluates the meanings of the op table on NumPy scalars of the operands' types. An integer division by zero is not
 folded, since its result depends on the device.
@@ -14,11 +15,24 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.nodes import Statement
+from ...ir.functions import Call, Function, called
+from ...ir.nodes import Effect, Statement
 from ...ir.ops import OPS
 from ...ir.origins import Origin, extent_of, literal, settled
 from ...ir.origins import operation as origin_of
-from ...ir.statements import ArrayShape, Cast, Const, ListInit, ListItem, Operation
+from ...ir.statements import (
+    Alloca,
+    ArrayShape,
+    Cast,
+    Const,
+    ListInit,
+    ListItem,
+    LocalLoad,
+    LocalStore,
+    Operation,
+    Return,
+    base_pointer,
+)
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, i32
 from ..context import PassContext
@@ -32,7 +46,12 @@ def fold(kernel: Kernel, context: PassContext) -> bool:
     if not any(_may_fold(block.statements) for block in context.blocks(kernel)):
         return False
     with np.errstate(all="ignore"):
-        return Rewriter({Operation: _operation, Cast: _cast, ListItem: _item, ArrayShape: _shape}).run(kernel)
+        rules = {Operation: _operation, Cast: _cast, ListItem: _item, ArrayShape: _shape, Call: _call}
+        changed = Rewriter(rules).run(kernel)
+    if any(_returned(function) is not None for function in kernel.functions):
+        used = set(called(*kernel.roots()[: -len(kernel.functions)]))
+        kernel.functions = [function for function in kernel.functions if function in used]
+    return changed
 
 
 def _may_fold(statements: Sequence[Statement]) -> bool:
@@ -49,9 +68,32 @@ def _may_fold(statements: Sequence[Statement]) -> bool:
         elif kind is ListItem:
             if statement.index.__class__ is Const:  # type: ignore[attr-defined]
                 return True
-        elif kind is ArrayShape:
+        elif kind is ArrayShape or (kind is Call and _returned(statement.function) is not None):  # type: ignore[attr-defined]
             return True
     return False
+
+
+def _returned(function: Function) -> Const | None:
+    """Return the number that each call of a function returns, whatever it computes besides; None if there is none."""
+    last = function.body.statements[-1] if function.body.statements else None
+    if not isinstance(last, Return) or len(last.values) != 1 or function.snippets:
+        return None
+    others = function.body.statements[:-1]
+    if any(s.BLOCKS or not (s.EFFECT == Effect.NONE or isinstance(s, (LocalLoad, LocalStore))) for s in others):
+        return None
+    value = last.values[0]
+    is_local = all(isinstance(base_pointer(s.pointer), Alloca) for s in others if isinstance(s, LocalStore))
+    return value if isinstance(value, Const) and is_local else None
+
+
+def _call(rewriter: Rewriter, call: Statement) -> Statement | None:
+    assert isinstance(call, Call)
+    value = _returned(call.function)
+    if value is None:
+        return None
+    folded = Const(value.value, value.origin, value.notation, type=value.type)
+    rewriter.emit(folded, call)
+    return folded
 
 
 def _operation(rewriter: Rewriter, operation: Statement) -> Statement | None:

@@ -10,7 +10,8 @@
 In: the body of a loop over i and j. Out: a copy, under one condition that decides all tests of j, or of j and the index
 of a loop inside with constant bounds; None if it has no such test. Other iterations take the body itself.
 
-A branch for one column is left out, where no iteration is at it: `if i == n // 2 and j == n // 2: v += source`.
+A branch for one column is left out, where no iteration is at it: `if i == n // 2 and j == n // 2: v += source`. The
+column may be loaded, if all iterations do that and none stores there: `if c == label[t]: p -= 1`.
 
 A test is one of columns if it excludes a few elements at the ends of rows. So 4 <= j is one, and j < m / 2 is none, by
 which half of the iterations would run one by one. Inside, a test may also fail (`if jj < 0 or jj >= m: continue`).
@@ -18,16 +19,29 @@ which half of the iterations would run one by one. Inside, a test may also fail 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import chain
 
 from ....ir.builder import Builder
 from ....ir.constants import constant_range
 from ....ir.nodes import Block, Statement, blocks, operands, replace_uses, walk, walk_blocks
 from ....ir.ops import MIRRORED, NEGATED
-from ....ir.statements import ArgLoad, ArrayShape, Const, Continue, If, LoopIndex, Operation, RangeFor
+from ....ir.statements import (
+    ArgLoad,
+    ArrayShape,
+    Const,
+    Continue,
+    GlobalLoad,
+    GlobalPtr,
+    If,
+    LoopIndex,
+    Operation,
+    RangeFor,
+)
 from ....ir.types import Scalar, i32, u1
 from ....lazy_dataclasses import dataclass
-from ...analysis.queries import conjuncts, has_else
+from ...analysis.aliasing import may_alias, written_objects
+from ...analysis.queries import conjuncts, has_else, is_dense
 from ...analysis.value_ranges import same_value
 from ...tasks.parts.copies import copy_of_block
 from .whole_rows import MARGIN, minuend_of
@@ -55,7 +69,7 @@ def inside_rows(body: Block, loop: RangeFor) -> Block | None:
     tests = _Tests(loop)
     used = dict.fromkeys(s for s in _used(inside) if isinstance(s, Operation) and s not in outermost)
     decided = {test: outcome for test in used if (outcome := tests.outcome(test)) is not None}
-    apart = points(inside, loop, tests)
+    apart = points(inside, loop, tests, _steady_loads(copied))
     if not decided and not apart:
         return None
     builder = Builder(Block(), loop.location)
@@ -110,12 +124,12 @@ class Point:
         return found
 
 
-def points(block: Block, loop: RangeFor, tests: _Tests) -> list[Point]:
-    """Return the branches of a block for single columns, which others leave out."""
+def points(block: Block, loop: RangeFor, tests: _Tests, steady: Collection[Statement] = ()) -> list[Point]:
+    """Return the branches of a block for single columns, which others leave out. steady: loads that may give these."""
     found = []
     for branch in [s for s in block if isinstance(s, If) and not has_else(s)]:
         equal = [test for test in conjuncts(branch.condition) if isinstance(test, Operation) and test.op == "eq"]
-        columns = [(test, place) for test in equal if (place := _column(test, loop, tests)) is not None]
+        columns = [(test, place) for test in equal if (place := _column(test, loop, tests, steady)) is not None]
         if len(columns) == 1:
             test, (shift, column) = columns[0]
             others = [o for o in equal if o is not test and all(_is_given(part, loop) for part in o.operands)]
@@ -123,21 +137,38 @@ def points(block: Block, loop: RangeFor, tests: _Tests) -> list[Point]:
     return found
 
 
-def _column(test: Operation, loop: RangeFor, tests: _Tests) -> tuple[int, Statement] | None:
+def _column(
+    test: Operation, loop: RangeFor, tests: _Tests, steady: Collection[Statement]
+) -> tuple[int, Statement] | None:
     """Return the shift of the last index and the column of a test whether these are equal; None for others."""
     for index, column in (test.operands, test.operands[::-1]):
         span = tests.span(index)
-        if span is not None and span.is_column and span.low == span.high and _is_given(column, loop):
+        if span is not None and span.is_column and span.low == span.high and _is_given(column, loop, steady):
             return (span.low, column) if column.type == i32 else None
     return None
 
 
-def _is_given(value: Statement, loop: RangeFor) -> bool:
-    """Return whether a value is one of all iterations along the last axis, by its expression."""
+def _steady_loads(body: Block) -> set[Statement]:
+    """Return the loads that all iterations with a body do, of elements that none of them changes."""
+    written = set(written_objects(body))
+    overlaps = any(map(may_alias, written))
+    found: set[Statement] = set()
+    for load in body:
+        if isinstance(load, GlobalLoad) and isinstance(load.pointer, GlobalPtr):
+            array = load.pointer.array
+            if is_dense(array) and array not in written and not (overlaps and array.may_alias):
+                found.add(load)
+    return found
+
+
+def _is_given(value: Statement, loop: RangeFor, steady: Collection[Statement] = ()) -> bool:
+    """Return whether a value is one of all iterations along the last axis, by its expression. steady: loads."""
+    if value in steady and isinstance(value, GlobalLoad) and isinstance(value.pointer, GlobalPtr):
+        return all(_is_given(index, loop, steady) for index in value.pointer.indices)
     if isinstance(value, LoopIndex):
         return value.loop is loop and value.axis < len(loop.starts) - 1
     if isinstance(value, Operation) and value.op in ("add", "sub", "mul"):
-        return all(_is_given(operand, loop) for operand in value.operands)
+        return all(_is_given(operand, loop, steady) for operand in value.operands)
     return isinstance(value, (Const, ArgLoad, ArrayShape)) and value.type == i32
 
 
