@@ -5,6 +5,9 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.transpiler.backend.languages.common.naming import MAX_LENGTH, Names, bound_name, entry_stem, legal
+from shadesmith.transpiler.backend.print.value_names import derived_name
+from shadesmith.transpiler.ir.statements import Const, Operation
+from shadesmith.transpiler.ir.types import f32, u1
 
 
 @pytest.mark.parametrize(("name", "wanted"), [
@@ -123,3 +126,22 @@ def test_an_end_that_is_read_is_named_after_its_loop_and_another_element_by_its_
         assert "int end_k = first(i + 1);" in text and " < end_k" in text and "first_i" not in text
         text = steps.source(given, arch=arch)
         assert "float x_i_plus_1 = x(i + 1" in text and " = x_i_plus_1;" in text
+
+
+def test_a_comparison_is_named_after_the_side_that_has_a_name() -> None:
+    limit, total = (Operation("neg", [Const(1.0, type=f32)], type=f32) for _ in range(2))
+    limit.hint = "limit"
+    assert derived_name(Operation("lt", [total, limit], type=u1)) == "limit_is_greater"
+    assert derived_name(Operation("lt", [limit, total], type=u1)) == "limit_is_less"
+
+
+def test_a_difference_has_a_name_where_its_square_is_taken() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+
+    @ti.kernel
+    def distances(x: ti.types.ndarray(ti.math.vec3, 1), d: ti.types.ndarray(ti.f32, 1), center: ti.math.vec3):
+        for i in x:
+            d[i] = (x[i] - center).dot(x[i] - center)
+
+    text = distances.source(ti.Vector.ndarray(3, ti.f32, 4), ti.ndarray(ti.f32, 4), ti.math.vec3(1.0), arch=ti.cuda)
+    assert "dot(x_minus_center, x_minus_center)" in text

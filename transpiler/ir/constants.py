@@ -67,10 +67,10 @@ SUMS = {"add": "+", "wrapping_add": "+", "sub": "-", "wrapping_sub": "-", "mul":
 
 
 def is_short_number(value: Statement) -> bool:
-    """Return whether a number of a launch is an argument, an extent, or one plus, minus or times a constant."""
+    """Return whether a number of a launch is an argument, an extent, or a sum or product of two, or with a constant."""
     match value:
-        case Operation(op=op, operands=[a, b]) if op in SUMS and (isinstance(a, Const) or isinstance(b, Const)):
-            return any(isinstance(part, (ArgLoad, ArrayShape)) for part in (a, b))
+        case Operation(op=op, operands=[a, b]) if op in SUMS:
+            return all(isinstance(part, (ArgLoad, ArrayShape, Const)) for part in (a, b))
     return isinstance(value, (ArgLoad, ArrayShape))
 
 

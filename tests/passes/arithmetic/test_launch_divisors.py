@@ -141,6 +141,23 @@ def test_sources() -> None:
     assert "divide" not in number_inner.source(x, arch=ti.cpu)
 
 
+def test_a_nest_of_one_loop_divides_by_a_product() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+
+    @ti.kernel
+    def means(x: ti.types.ndarray(ti.f32, 4), m: ti.types.ndarray(ti.f32, 1)):
+        for c in m:
+            s = 0.0
+            for n in range(x.shape[0]):
+                for i in range(x.shape[2]):
+                    for j in range(x.shape[3]):
+                        s += x[n, c, i, j]
+            m[c] = s
+
+    text = means.source(ti.ndarray(ti.f32, (2, 3, 64, 64)), ti.ndarray(ti.f32, 3), arch=ti.cuda)
+    assert "int n = int(divide(n_i_j, args.by_x_n2_x_n3));" in text
+
+
 def test_names_of_the_program_stay() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
 

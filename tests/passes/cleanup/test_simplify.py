@@ -1,6 +1,6 @@
 from shadesmith.transpiler.ir.nodes import Block
 from shadesmith.transpiler.ir.statements import Break, Cast, Const, Continue, If, IfExp, While
-from shadesmith.transpiler.ir.types import f32, f64, i32, u1
+from shadesmith.transpiler.ir.types import f32, f64, i32, u1, u8, u32
 from shadesmith.transpiler.options import CompileOptions
 from shadesmith.transpiler.passes import PassContext
 from shadesmith.transpiler.passes.cleanup.dead_code import dead_code
@@ -78,6 +78,12 @@ def test_lossless_cast_before_a_cast_goes_and_a_lossy_one_stays(sketch):
     n = sketch.arg("n")
     assert stored(sketch, sketch.cast(sketch.add(Cast(n, type=f64)), i32)).count("cast") == 1
     assert stored(sketch, sketch.cast(sketch.add(Cast(n, type=f32)), i32)).count(": i32 = cast") == 1
+
+
+def test_integers_are_converted_by_their_low_bits(sketch):
+    n = sketch.arg("n")
+    assert "i32 = cast" not in stored(sketch, sketch.cast(sketch.add(Cast(n, type=u32)), i32))
+    assert "u8 = cast" in stored(sketch, sketch.cast(sketch.add(Cast(n, type=u8)), i32)), "which drops bits"
 
 
 def test_branch_of_a_constant_condition_is_inlined(sketch):

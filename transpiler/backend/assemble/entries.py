@@ -72,12 +72,13 @@ def registers_note(task: Task) -> str:
         few = f"a launch of up to {FEW_ITERATIONS:,} iterations has blocks of {task.few_block} threads (few_threads)"
         return few if task.few_block else ""
     registers = min(REGISTERS // count, MOST)
-    return f"{count} threads on an SM, with up to {registers} registers for loads in flight ({task.bounded_by})"
+    return f"{count:,} threads on an SM, with up to {registers} registers for loads in flight ({task.bounded_by})"
 
 
 def block_of_tile(tile: tuple[int, ...]) -> str:
     """Return why a block has so many threads. tile: extents of its iterations, one if they are numbered."""
-    return f"a block is a tile of {' x '.join(map(str, tile))}" if len(tile) > 1 else f"tiles are for {tile[0]} threads"
+    several = f"a block is a tile of {' x '.join(map(str, tile))}"
+    return several if len(tile) > 1 else f"tiles are for {tile[0]:,} threads"
 
 
 RESTRICTED = "// NVRTC heeds __restrict__ of variables, not of members: loads need not wait for stores"

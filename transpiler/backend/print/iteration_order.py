@@ -135,8 +135,12 @@ def quotients_of_index(
 def differences(quotients: list[tuple[str, str]], factors: list[str]) -> list[Rendered]:
     """Return each index, counted from 0 by steps of 1, as what is left of a quotient: `ij - i * args.n1`."""
     numbers = ["index", *(name for name, _ in quotients)][::-1]
-    differences = [f"{numbers[k]} - {numbers[k - 1]} * {factors[k]}" for k in range(1, len(numbers))]
-    return [Rendered(numbers[0]), *(Rendered(difference, ADD) for difference in differences)]
+    found = [Rendered(numbers[0])]
+    for outer, number, factor in zip(numbers, numbers[1:], factors[1:]):
+        is_constant = factor.isdigit()
+        rest = f"{number} % {factor}" if is_constant else f"{number} - {outer} * {factor}"
+        found.append(Rendered(rest, MULTIPLY if is_constant else ADD))
+    return found
 
 
 def index_of_axis(

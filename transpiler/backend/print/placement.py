@@ -46,7 +46,7 @@ from ...ir.statements import (
 )
 from ...ir.textures import TEXEL_READS, ImageStore
 from ...ir.threads import Collective, Exchange, ThreadFor
-from ...ir.types import Scalar, element_of, u1
+from ...ir.types import Scalar, Tensor, element_of, u1
 from ...lazy_dataclasses import dataclass
 from .repetition import (
     ATOMS,
@@ -488,7 +488,9 @@ class _Placer:
             return self._reads_inline(value, points, crosses)
         if len(points) == 1 and not crosses:
             return not (value.hint and kind is Operation and self._reads_overwritten(value, points))
-        return is_cheap(value) or (not crosses and may_repeat(value, len(points), self.is_infix))
+        user = self.user.get(value)
+        is_squared = isinstance(value.type, Tensor) and isinstance(user, Operation) and user.op == "dot"
+        return is_cheap(value) or (not crosses and not is_squared and may_repeat(value, len(points), self.is_infix))
 
     def _reads_inline(self, value: Statement, points: list[_Point], crosses: bool) -> bool:
         """Return whether a value that is read from memory can be read where it is used."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ...ir.functions import Call, CallResult
 from ...ir.nodes import Statement
+from ...ir.ops import MIRRORED
 from ...ir.sparse import Append, Length
 from ...ir.statements import (
     Alloca,
@@ -176,6 +177,8 @@ def _operation(op: str, operands: list[Statement]) -> str:
     if op == "mul" and operands[0] is operands[1]:
         return f"{known[0]}_squared" if known else "squared"
     if op in INFIX and len(operands) == 2:
+        if words[0] is None:
+            op = MIRRORED.get(op, op)  # `sum < r2`: the name is that of r2, which is greater
         if len(known) == 2:
             name = f"{words[0]}_{INFIX[op]}_{words[1]}"
             return name if len(name) <= MAX_LENGTH and words[0] != words[1] else RESULTS.get(op, op)

@@ -234,7 +234,7 @@ def _cast(rewriter: Rewriter, cast: Statement) -> Statement | None:
         return value
     if isinstance(value, Cast) and not value.bits and not cast.bits and value.value.type is not None:
         first, middle, last = (element_of(t) for t in (value.value.type, value.type, cast.type) if t is not None)
-        if _is_lossless(first, middle):
+        if _is_lossless(first, middle) or _keeps_bits(first, middle, last):
             return value.value if first == last else rewriter.emit(Cast(value.value, type=cast.type), cast)
     if isinstance(value, MatrixInit) and isinstance(cast.type, Tensor) and not cast.bits:
         element = cast.type.element
@@ -243,6 +243,11 @@ def _cast(rewriter: Rewriter, cast: Statement) -> Statement | None:
             return rewriter.emit(MatrixInit([number] * cast.type.size, type=cast.type), cast)
         return cast_of_elements(rewriter, cast)
     return None
+
+
+def _keeps_bits(first: Scalar, middle: Scalar, last: Scalar) -> bool:
+    """Return whether integers are converted by their low bits, of which the one in the middle has all of the last."""
+    return all(kind.kind in ("int", "uint") for kind in (first, middle, last)) and middle.bits >= last.bits
 
 
 def _is_lossless(narrow: Scalar, wide: Scalar) -> bool:

@@ -422,9 +422,9 @@ class _Sums:
             elif is_gone and index.axis > self.axis:
                 index.axis -= 1
         if not is_gone:
-            note = f"{self.plan.parts} threads add along a row, each to a sum of its own (axis_sums)"
+            note = f"{self.plan.parts:,} threads add along a row, each to a sum of its own (axis_sums)"
             if not self.plan.parts:
-                note = f"{self.plan.step} iterations that add to one element are one (axis_sums)"
+                note = f"{self.plan.step:,} iterations that add to one element are one (axis_sums)"
             row.remarks = (Remark(note, "above", row.location),)
         task.body.statements = builder.block.statements
         self._replace_atomics()

@@ -334,7 +334,7 @@ class _Sharing:
         start, stop = body.statements.index(loops[0]), body.statements.index(loops[-1])
         after = body.statements[stop + 1 :]
         builder.block.statements += body.statements[:start]
-        note = f"{self.parts} threads share a column: the rows of each are {self.parts} apart (shared_columns)"
+        note = f"{self.parts:,} threads share a column: the rows of each are {self.parts} apart (shared_columns)"
         loops[0].remarks = (Remark(note, "above", loops[0].location), *loops[0].remarks)
         is_own = None if limit is None else builder.op("lt", column, limit)
         for statement in body.statements[start : stop + 1]:

@@ -374,7 +374,7 @@ class _Sharing:
     def run(self) -> None:
         """Replace the body of the task."""
         body, builder, first = self.task.body.statements, self.builder, self.loops.rows[0]
-        number = WORDS.get(self.lanes, self.lanes)
+        number = WORDS.get(self.lanes, f"{self.lanes:,}")
         block = ", a block," if self.lanes > self.width else ""
         note = f"{number} threads{block} share a row and read neighbours together (shared_rows)"
         first.remarks = (Remark(note, "above", first.location), *first.remarks)
