@@ -69,7 +69,7 @@ from ..tiles.parts.tiled_loops import add_axis
 from .parts.accumulators import accumulators, start_with_zeros
 from .parts.exchanges import join_subgroups, shared_for_subgroups
 from .parts.first_lane import Users, add_alone, users_in
-from .parts.phases import ALL, FIRST, Phases
+from .parts.phases import ALL, FIRST, Phases, changed_in_turns
 from .parts.row_extremes import Extreme, add_exchange, add_places, extremes, stores_of
 from .parts.strided_rows import interval_in_loops, stride_by_steps
 
@@ -88,7 +88,7 @@ MOST_STATES = 1 << 20
 """More are none that a reader of bounds can count."""
 WHOLE_WARP = 0xFFFFFFFF
 WORDS = {4: "four", 8: "eight"}
-WAITING = "the threads load what others have stored (shared_steps)"
+WAITING = "the threads access what others have stored (shared_steps)"
 
 Shared = dict[RangeFor, dict[Alloca, str]]
 """The loops that threads share, in order, with the variables that they join and how."""
@@ -114,9 +114,10 @@ def _share(kernel: Kernel, task: Task, lanes: int, context: PassContext) -> bool
     if task.loop is None or not _is_usual(task, task.loop):
         return False
     apart = _must_be_apart(task) if _has_own_elements(task, task.loop) else None
-    found = {} if apart is None else _Finder(task, context).found
-    if apart is None or not found or not _is_worth(task, found):
+    finder = None if apart is None else _Finder(task, context)
+    if apart is None or finder is None or not finder.found or not _is_worth(task, finder.found):
         return False
+    found = finder.found
     conditions = list[Condition](apart)
     count = trip_count(task.loop)
     if count is None:
@@ -128,7 +129,7 @@ def _share(kernel: Kernel, task: Task, lanes: int, context: PassContext) -> bool
     inside = _in_serial_loops(task, found)
     of_block = {loop: joined for loop, joined in found.items() if not _extremes(loop) or loop in inside}
     threads = _threads(task, of_block, lanes, context)
-    _Sharing(kernel, task, of_block if threads > lanes else found, lanes, threads).run()
+    _Sharing(kernel, task, of_block if threads > lanes else found, finder.unordered, lanes, threads).run()
     return True
 
 
@@ -401,11 +402,14 @@ def _threads_of(loop: RangeFor) -> int:
 class _Sharing:
     """Gives each iteration of a task the threads of a warp or of a block, the last axis of its loop."""
 
-    def __init__(self, kernel: Kernel, task: Task, found: Shared, lanes: int, threads: int) -> None:
+    def __init__(
+        self, kernel: Kernel, task: Task, found: Shared, unordered: set[Statement], lanes: int, threads: int
+    ) -> None:
         assert task.loop is not None
         self.kernel, self.task, self.found, self.lanes, self.threads = kernel, task, found, lanes, threads
         self.extremes: dict[RangeFor, list[Extreme]] = {loop: _extremes(loop) for loop in found}
-        self.phases = Phases(task.body, found, _exchanged(task), users_in(task.body))
+        exchanged = _exchanged(task) | changed_in_turns(task.body, found, unordered)
+        self.phases = Phases(task.body, found, exchanged, users_in(task.body))
         if threads > lanes:
             task.block_dim, task.tile, task.loop.grid_stride = threads, (threads,), False
         else:
