@@ -69,3 +69,28 @@ def test_values(target):
         expected, matrices = expected.astype(np.float32), matrices.astype(np.float32)
     np.testing.assert_allclose(a.to_numpy(), expected, rtol=5e-7)
     np.testing.assert_allclose(m.to_numpy(), matrices, rtol=5e-7)
+
+
+def test_matrices_of_f64(target):
+    """Both roundings together are within 1.5 units in the last place."""
+    n = 40
+    p, s = ti.Matrix.field(3, 3, ti.f64, n), ti.field(ti.f64, (n, 4))
+    random = np.random.default_rng(1)
+    matrices, divisors = (
+        random.normal(size=(n, 3, 3)),
+        random.normal(size=(n, 4)) * 10.0 ** random.integers(-9, 9, (n, 4)),
+    )
+    p.from_numpy(matrices)
+    s.from_numpy(divisors)
+
+    @ti.kernel
+    def shrink():
+        for i in p:
+            for k in range(4):
+                p[i] = p[i] / s[i, k]
+
+    shrink()
+    for k in range(4):
+        matrices = matrices / divisors[:, k, None, None]
+    np.testing.assert_allclose(p.to_numpy(), matrices, rtol=4 * 1.5 * 2.0**-52)
+    assert "* (1.0 / s(i, k))" in shrink.source(arch=ti.cuda)

@@ -363,3 +363,33 @@ def run():
     names: dict[str, object] = {}
     exec(compile(source, str(path), "exec"), names)  # noqa: S102
     assert "(shared_steps)" not in names["run"].source(arch=ti.cuda)
+
+
+@pytest.mark.all_targets
+def test_elements_that_threads_store_in_turns(target: str) -> None:
+    """Nobody loads them here, but the last store counts: runs of a column's colours over its background."""
+    n, steps = 300, 40
+    ends, start = numbers(ROWS, steps, least=0, end=n), numbers(ROWS, least=0, end=9)
+    end, first = field(ends), field(start)
+    colours = ti.field(ti.i32, (ROWS, n))
+
+    @ti.kernel
+    def paint():
+        for b in range(ROWS):
+            for j in range(n):
+                colours[b, j] = -1
+            at = first[b]
+            for t in range(steps):
+                for j in range(at, end[b, t]):
+                    colours[b, j] = t
+                at = ti.max(at - 7, end[b, t] - 30, 0)
+
+    paint()
+    painted = np.full((ROWS, n), -1)
+    for b in range(ROWS):
+        at = start[b]
+        for t in range(steps):
+            painted[b, at : ends[b, t]] = t
+            at = max(at - 7, ends[b, t] - 30, 0)
+    np.testing.assert_array_equal(colours.to_numpy(), painted)
+    assert "share these iterations (shared_steps)" in paint.source(arch=ti.cuda)

@@ -67,7 +67,7 @@ from ..tiles.parts.tiled_loops import add_axis
 from .parts.accumulators import accumulators, start_with_zeros
 from .parts.exchanges import join_subgroups, shared_for_subgroups
 from .parts.first_lane import Users, add_alone, users_in
-from .parts.phases import ALL, FIRST, Phases
+from .parts.phases import ALL, FIRST, Phases, changed_in_turns
 from .parts.row_extremes import Extreme, add_exchange, add_places, extremes, stores_of
 from .parts.step_costs import (
     SHORTEST,
@@ -83,7 +83,7 @@ from .parts.strided_rows import stride_by_steps
 FEATURES = {"basic", "arithmetic", "shuffle"}
 WHOLE_WARP = 0xFFFFFFFF
 WORDS = {4: "four", 8: "eight"}
-WAITING = "the threads load what others have stored (shared_steps)"
+WAITING = "the threads access what others have stored (shared_steps)"
 
 
 def shared_steps(kernel: Kernel, context: PassContext) -> bool:
@@ -106,9 +106,10 @@ def _share(kernel: Kernel, task: Task, lanes: int, context: PassContext) -> bool
     if task.loop is None or not _is_usual(task, task.loop):
         return False
     apart = _must_be_apart(task) if _has_own_elements(task, task.loop) else None
-    found = {} if apart is None else _Finder(task, context).found
-    if apart is None or not found or not is_worth_sharing(task, found):
+    finder = None if apart is None else _Finder(task, context)
+    if apart is None or finder is None or not finder.found or not is_worth_sharing(task, finder.found):
         return False
+    found = finder.found
     conditions = list[Condition](apart)
     count = trip_count(task.loop)
     if count is None:
@@ -121,7 +122,7 @@ def _share(kernel: Kernel, task: Task, lanes: int, context: PassContext) -> bool
     of_block = {loop: joined for loop, joined in found.items() if not _extremes(loop) or loop in inside}
     in_warps = any(map(_extremes, of_block))  # which are exchanged there
     threads = lanes if in_warps else threads_for(task, of_block, lanes, context)
-    _Sharing(kernel, task, of_block if threads > lanes else found, lanes, threads).run()
+    _Sharing(kernel, task, of_block if threads > lanes else found, finder.unordered, lanes, threads).run()
     return True
 
 
@@ -181,13 +182,6 @@ def _exchanged(task: Task) -> set[Array]:
     loaded = {base_array(s.pointer) for s in walk(task.body) if isinstance(s, GlobalLoad)}
     called = {array for s in walk(task.body) if isinstance(s, Call) for array in s.function.reads}
     return {array for array in _stored(task) if array in loaded or array in called}
-
-
-def _ordered(task: Task) -> set[Array]:
-    """Return the arrays of which threads access elements in some order: all that a task changes, but for those that it
-    changes by atomic operations alone."""
-    plain = {base_array(s.pointer) for s in walk(task.body) if isinstance(s, GlobalStore)}
-    return {array for array in _stored(task) if array in plain} | _exchanged(task)
 
 
 def _must_be_apart(task: Task) -> list[Apart] | None:
@@ -293,11 +287,14 @@ def _unordered(task: Task, fast_math: bool) -> set[Statement]:
 class _Sharing:
     """Gives each iteration of a task the threads of a warp or of a block, the last axis of its loop."""
 
-    def __init__(self, kernel: Kernel, task: Task, found: Shared, lanes: int, threads: int) -> None:
+    def __init__(
+        self, kernel: Kernel, task: Task, found: Shared, unordered: set[Statement], lanes: int, threads: int
+    ) -> None:
         assert task.loop is not None
         self.kernel, self.task, self.found, self.lanes, self.threads = kernel, task, found, lanes, threads
         self.extremes: dict[RangeFor, list[Extreme]] = {loop: _extremes(loop) for loop in found}
-        self.phases = Phases(task.body, found, _ordered(task), users_in(task.body))
+        exchanged = _exchanged(task) | changed_in_turns(task.body, found, unordered)
+        self.phases = Phases(task.body, found, exchanged, users_in(task.body))
         if threads > lanes:
             task.block_dim, task.tile, task.loop.grid_stride = threads, (threads,), False
         else:

@@ -16,8 +16,9 @@ threads come to it: conditions and bounds outside of the shared loops are the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ....ir.functions import Call, Reference
 from ....ir.nodes import Block, Statement, blocks, walk
@@ -96,11 +97,63 @@ class Phase:
     accesses: list[Access] = field(default_factory=list)
 
 
+class Change(NamedTuple):
+    """A store or an atomic operation. serial: the loops around it that all threads run. shared: the one they share."""
+
+    statement: GlobalStore | AtomicOp
+    serial: tuple[Statement, ...]
+    shared: Statement | None
+
+
+def changed_in_turns(body: Block, shared: Mapping[RangeFor, object], unordered: Container[Statement]) -> set[Array]:
+    """Return the arrays of which several threads may change one element, so that the order of their changes matters.
+
+    unordered: atomic operations whose order nobody sees.
+    """
+    changes = dict[Array, list[Change]]()
+    for change in _changes(body, shared, (), None):
+        array = base_array(change.statement.pointer)
+        if array is not None:
+            changes.setdefault(array, []).append(change)
+    return {
+        array
+        for array, found in changes.items()
+        if not all(change.statement in unordered for change in found) and not _are_of_one_turn(found)
+    }
+
+
+def _changes(
+    block: Block, shared: Mapping[RangeFor, object], serial: tuple[Statement, ...], loop: Statement | None
+) -> Iterator[Change]:
+    for statement in block:
+        if isinstance(statement, (GlobalStore, AtomicOp)):
+            yield Change(statement, serial, loop)
+        inner = loop if loop is not None or statement not in shared else statement
+        around = (*serial, statement) if inner is None and repeats(statement) else serial
+        for each in blocks(statement):
+            yield from _changes(each, shared, around, inner)
+
+
+def _are_of_one_turn(changes: Sequence[Change]) -> bool:
+    """Return whether one thread makes all changes of an element: in one shared loop, in one step of those around it."""
+    if any(change.shared is not changes[0].shared or change.serial != changes[0].serial for change in changes):
+        return False
+    if changes[0].shared is None:
+        return True  # the first thread
+    pointers = [base_pointer(change.statement.pointer) for change in changes]
+    places = [[split_offset(i) for i in p.indices] for p in pointers if isinstance(p, GlobalPtr)]
+    return len(places) == len(changes) and all(
+        isinstance(loop, RangeFor)
+        and any(is_index_of(axis[0][0], loop) and len(set(axis)) == 1 for axis in zip(*places, strict=True))
+        for loop in changes[0].serial
+    )
+
+
 class Phases:
     """The phases of the iteration of a task, with the barriers between them.
 
     Attributes:
-        shared: the loops that threads share. stored: the arrays of which threads access elements in some order.
+        shared: the loops that threads share. stored: the arrays of which threads see what others store.
         waits: the first statements of phases with a barrier before them.
         waits_at_head: `while` loops whose condition is evaluated behind a barrier.
     """
