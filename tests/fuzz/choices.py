@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from .corners import corners
 from .loops import FAMILIES as LOOPS
 from .loops import indented
 from .steps import steps
@@ -57,7 +58,7 @@ class Choices:
         families: dict[str, Callable[[], list[str]]] = {
             "rows": self.rows, "moves": self.moves, "stencil": self.stencil, "tiles": self.tiles,
             "local": self.local, "serial": self.serial, "scatter": self.scatter, "cells": self.cells,
-            **{name: partial(family, self) for name, family in {**LOOPS, "steps": steps}.items()},
+            **{name: partial(family, self) for name, family in {**LOOPS, "steps": steps, "corners": corners}.items()},
         }  # fmt: skip
         self.family = self.random.choice(only or tuple(families))
         body = families[self.family]()

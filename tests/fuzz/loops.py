@@ -341,7 +341,9 @@ def scans(one: Any) -> list[str]:
         at.format("x", "k"),
         at.format("b", "k"),
     )
-    op = one.one("s += {}", "s = {} + s", "s += {}", "s += {}" if kind in ("f32", "f64") else "s = ti.max(s, {})")
+    op = one.one(
+        "s += {}", "s = {} + s", "s = first + {}", "s += {}" if kind in ("f32", "f64") else "s = ti.max(s, {})"
+    )
     update = [op.format(one.one(x, x, f"ti.{kind}(2)", f"{b} + {x_k}", a))]
     if one.one(0, 0, 1):
         update = [f"if {x_k} {one.one('>', '!=')} ti.{kind}(1):", *indented(update)]
@@ -358,14 +360,15 @@ def scans(one: Any) -> list[str]:
         [f"if {x} > ti.{kind}(0):", f"    {at.format('place', 'c')} = k", "    c += 1", *update],
         [f"t = {x}", *update, f"if t {one.one('>', '==')} s:", f"    {a} -= s + ti.cast(c, ti.{kind})", "c += 3"],
     )  # fmt: skip
-    first = at.format("a", "0")
+    top = at.format("a", "0")
     lines = [
-        f"s, c = {one.one(f'ti.{kind}(0)', f'ti.{kind}(3)', first)}, {one.one(0, 0, 2)}",
+        f"s, c = {one.one(f'ti.{kind}(0)', f'ti.{kind}(3)', top)}, {one.one(0, 0, 2)}",
+        *([f"if s > ti.{kind}(1):", "    s = s + s", "first = s"] if "first" in op else []),
         f"for k in range({one.one(1, 1, 2)}, {one.one(n, 'm', n, length)}):",
         *indented(body),
     ]
     after = f"total[{'0' if form == 'serial' else 'r'}] = s + ti.cast(c, ti.{kind})"
-    lines += one.one([after], [after, f"{first} += s"], [f"{at.format('a', one.one(0, n))} = s", after])
+    lines += one.one([after], [after, f"{top} += s"], [f"{at.format('a', one.one(0, n))} = s", after])
     others = [f"s += {x_k}", f"s = ti.max(s, {x_k})", f"{b_k} += s", f"s -= {a} * ti.{kind}(2)", f"{a} = {a} - {b}"]
     for place in one.one((), (1,), (len(lines),), (1, len(lines) + 2)):
         other = one.one(*others)

@@ -56,7 +56,23 @@ def descents(k: ti.template(), x: ti.template(), y: ti.template()):
         y[i] = org[0] + org[1] / org[2]
 
 
-KERNELS = [inverses, powers, descents]
+@ti.kernel
+def sums_of_before(k: ti.template(), x: ti.template(), y: ti.template()):
+    for i in range(N):
+        n, r, f = k[i] & 0xFFFF, x[i], x[N - 1 - i]
+        while n > 0:
+            total, old = r + x[i], f
+            r *= 0.5
+            f += 1.0
+            if n & 1:
+                r = total
+            if n & 2:
+                f = old * 0.5
+            n >>= 1
+        y[i] = r + f
+
+
+KERNELS = [inverses, powers, descents, sums_of_before]
 
 
 def start(arch=ti.cpu, kind=ti.f32, **options) -> list:

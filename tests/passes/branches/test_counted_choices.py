@@ -79,6 +79,7 @@ def test_other_numbers_are_factors(tmp_path):
         lines_of("m < 0", "(n >> m) & 1 != 0"),  # m may be 32
         lines_of("n < 0", "k[(n & 7) * 5] > 0"),  # a load
         [*lines_of("n < 0", "m < 5"), "else:", "    s += 2"],
+        ["old = s", "s += n", *lines_of("n < 0", "m < 5", "s = old + 1", "s = old - 1")],
     ],
 )
 def test_other_branches_stay(lines, tmp_path):

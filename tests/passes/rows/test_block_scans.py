@@ -426,6 +426,28 @@ def test_threads_of_rows(rows: int, columns: int, threads: str | None) -> None:
     assert iterations(scan, ti.field(ti.i32, (rows, columns))) == ([threads] if threads else [])
 
 
+def test_the_last_sum_of_what_a_variable_was(target: str) -> None:
+    values = np.random.default_rng(2).integers(1, 9, (3, 1030)).astype(np.int32)
+    x, z, y = (ti.field(ti.i32, shape) for shape in (values.shape, values.shape, 3))
+    x.from_numpy(values)
+
+    @ti.kernel
+    def last():
+        for i in range(3):
+            s = 2
+            if x[i, 7] > 4:
+                s = 3
+            first = s
+            for k in range(1030):
+                s = first + x[i, k]
+                z[i, k] = s
+            y[i] = s
+
+    last()
+    expected = values + np.where(values[:, 7:8] > 4, 3, 2)
+    assert np.array_equal(z.to_numpy(), expected) and np.array_equal(y.to_numpy(), expected[:, -1])
+
+
 def test_rows_that_stay() -> None:
     """Columns, unless they are few; rows with sums alone; rows with other long loops; blocks of the program."""
     ti.init(arch=ti.python, log_level=ti.ERROR)

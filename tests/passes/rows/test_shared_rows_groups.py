@@ -220,3 +220,28 @@ def test_what_is_not_shared() -> None:
     assert REMARK in others.source(0, arch=ti.cuda)
     for case in range(1, 5):
         assert REMARK not in others.source(case, arch=ti.cuda), case
+
+
+def test_the_last_group_of_what_a_sum_was(target: str) -> None:
+    values, scales = np.random.default_rng(3).integers(0, 4, (6, 5, 256)), np.arange(30.0).reshape(6, 5)
+    a, scale, y = ti.field(ti.f32, values.shape), ti.field(ti.f32, scales.shape), ti.field(ti.f32, 6)
+    a.from_numpy(values.astype(np.float32))
+    scale.from_numpy(scales.astype(np.float32))
+
+    @ti.kernel
+    def sums():
+        for i in y:
+            total = 2.0
+            if scale[i, 0] > 7:
+                total = 3.0
+            first = total
+            for g in range(5):
+                s = 0.0
+                for j in range(256):
+                    s += a[i, g, j]
+                total = first + s * scale[i, g]
+            y[i] = total
+
+    sums()
+    expected = np.where(scales[:, 0] > 7, 3, 2) + values[:, -1].sum(1) * scales[:, -1]
+    np.testing.assert_array_equal(y.to_numpy(), expected)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.constants import constant_range
-from ...ir.nodes import Block, Remark, Statement, walk
+from ...ir.nodes import Block, Remark, Statement, operands, walk
 from ...ir.statements import (
     Alloca,
     Cast,
@@ -73,8 +73,7 @@ def _replace(block: Block, branch: If) -> bool:
     stores = [s for s in inside if isinstance(s, LocalStore)]
     if not stores or not _is_of_bits(condition) or not all(s in stores or _is_harmless(s) for s in inside):
         return False
-    terms = [_term(store) for store in stores]
-    if None in terms:
+    if not all(store.value in inside and _old_values(store) <= set(inside) and _term(store) for store in stores):
         return False
     builder = Builder(Block(), branch.location)
     bit, is_set = _bit(builder, condition)
@@ -143,11 +142,17 @@ def _term(store: LocalStore) -> Statement | None:
         return None
     if not isinstance(type, Scalar) or not type.is_float or type.bits < 32:
         return None
-    loads = [o for o in value.operands if isinstance(o, LocalLoad) and _key(o.pointer) == _key(store.pointer)]
+    loads = _old_values(store)
     terms = [o for o in value.operands if o not in loads]
     if len(loads) != 1 or len(terms) != 1 or (value.op == "sub" and value.operands[0] not in loads):
         return None
     return terms[0] if terms[0].type == type else None
+
+
+def _old_values(store: LocalStore) -> set[Statement]:
+    """Return the operands of a stored value that are loaded from where it is stored."""
+    loads = [value for value in operands(store.value) if isinstance(value, LocalLoad)]
+    return {load for load in loads if _key(load.pointer) == _key(store.pointer)}
 
 
 def _is_place(pointer: Statement) -> bool:

@@ -82,7 +82,8 @@ def _counted(block: Block) -> tuple[Alloca, int] | None:
             op="add" | "sub" as op, operands=[LocalLoad(pointer=pointer) as load, Const(value=value) as one]
         ):
             inside = [s for s in block if s not in (store, store.value, load, one)]
-            if pointer is store.pointer and all(isinstance(s, Const) for s in inside) and abs(int(value)) <= LARGEST:
+            is_count = pointer is store.pointer and load in block.statements
+            if is_count and all(isinstance(s, Const) for s in inside) and abs(int(value)) <= LARGEST:
                 return store.pointer, int(value) if op == "add" else -int(value)
     return None
 

@@ -197,7 +197,7 @@ def joined_late(outer: RangeFor, joined: Joined) -> Late:
                 adding.setdefault(variable, set()).update(statements)
         for variable in dict.fromkeys((*ops, *adding)):
             found_ops = ops.get(variable, set()) | ({"add"} if variable in adding else set())
-            is_added = adding.get(variable, set()).issuperset(accesses.get(variable, ()))
+            is_added = adding.get(variable, set()) == set(accesses.get(variable, ()))  # not to what it was before
             if variable not in own and is_added and len(found_ops) == 1:
                 late[variable] = next(iter(found_ops))
         rest = {part for part in parts if (found := targets[part]) is not None and found.keys() <= late.keys()}

@@ -168,8 +168,8 @@ def _scan(loop: RangeFor, store: LocalStore, fast_math: bool) -> Scan | None:
         return None
     olds = [o for o in value.operands if isinstance(o, LocalLoad) and o.pointer is variable]
     terms = [o for o in value.operands if not (isinstance(o, LocalLoad) and o.pointer is variable)]
-    if len(olds) != 1 or len(terms) != 1:
-        return None
+    if len(olds) != 1 or len(terms) != 1 or olds[0] not in set(walk(loop.body)):
+        return None  # `s = first + a[k]`, of what s was before the loop, is no sum
     if store in loop.body.statements:
         return Scan(variable, store, value.op, terms[0], None)
     for branch in loop.body:
