@@ -37,9 +37,9 @@ def main() -> None:
     parser.add_argument("--arch", default="gpu")
     arguments = parser.parse_args()
     ti.init(arch=getattr(ti, arguments.arch))
-    start = np.zeros((96, 96, 96), np.float32)
-    start[40:56, 40:56, 40:56] = 1
-    end = run(start, 200)
+    start = np.zeros((80, 80, 80), np.float32)
+    start[32:48, 32:48, 32:48] = 1
+    end = run(start, 100)
     print(f"heat before {start.sum():.1f}, after {end.sum():.1f}, hottest cell {end.max():.4f}")
 
 

@@ -58,12 +58,12 @@ COSTLY = 1 << 16
 def eager_tests(kernel: Kernel, context: PassContext) -> bool:
     """Convert such branches, and `and` and `or` of values."""
     capabilities = context.capabilities
-    if not capabilities.has_warps or not capabilities.has_pointers:  # GLSL has no `&` of truths
+    if not capabilities.has_warps or not capabilities.has_pointers:  # GLSL has no `&` of booleans
         return False
     changed, costs = False, _Costs()
     for block in [block for root in kernel.roots() for block in walk_blocks(root)]:
         joined = [_join(block, branch, costs) for branch in list(block) if isinstance(branch, If)]
-        changed |= any(joined + [_make_eager(value, costs) for value in _truths(block)])
+        changed |= any(joined + [_make_eager(value, costs) for value in _booleans(block)])
     return changed
 
 
@@ -93,7 +93,7 @@ def _sets(statement: Statement, flag: Statement) -> bool:
     return isinstance(statement, Const)
 
 
-def _truths(block: Block) -> Iterator[Operation]:
+def _booleans(block: Block) -> Iterator[Operation]:
     """Yield `and` and `or` whose values a block stores in variables or returns."""
     for statement in block:
         values = statement.values if isinstance(statement, Return) else operands(statement)
