@@ -98,7 +98,7 @@ def test_numbers_and_vectors_as_a_whole_of_the_last_axis(target: str) -> None:
             s[n, o] = whole.sum()
 
     source = rows.source(arch=ti.cuda)
-    assert f"range_for over i, o; powers, powers for all n {NOTE}" in source
+    assert f"range_for over i, o; powers for all n {NOTE}" in source
     rows()
     assert np.allclose(y.to_numpy()[:, 2:], w[:, 3:] @ (2 * powers_of(x[3:, 2:] + 1)[1]), rtol=1e-4)
     assert np.allclose(s.to_numpy()[:, 2:], w[:, 3:] @ powers_of(x[3:, 2:]).sum(0), rtol=1e-4)

@@ -44,6 +44,8 @@ from ..context import PassContext
 from ..tasks.parts.copies import put_in_place
 from .parts.repeated_values import LEAST_OF_NUMBER, MOST_NUMBERS, Axis, Repeated, extent_of, repeated_values
 
+WORDS = {"add": "sum", "sub": "difference", "mul": "product", "div": "quotient"}
+"""What values of operations are called."""
 MOST_WHOLE = 16
 """The most numbers of a value that the loop needs as a whole."""
 
@@ -113,8 +115,9 @@ def _stored(task: Task, repeated: Repeated) -> _Stored | None:
 
 def _word_for(value: Statement) -> str:
     """Return what a value is: the name of its variable, or of the function that it is of."""
-    found = value.function.name if isinstance(value, Call) else value.op if isinstance(value, Operation) else "value"
-    return value.name or found
+    if isinstance(value, Call):
+        return value.name or value.function.name
+    return value.name or (WORDS.get(value.op, value.op) if isinstance(value, Operation) else "value")
 
 
 def _is_element(user: Statement) -> bool:
@@ -161,7 +164,8 @@ def _task_before(task: Task, group: Sequence[_Stored]) -> Task:
     own = task.loop
     assert own is not None
     others = ", ".join(name for axis, name in enumerate(names_of(own)) if (own, axis) not in axes)
-    made.launches = f"{', '.join(_word_for(stored.value) for stored in group)} for all {others} (common_values)"
+    words = ", ".join(dict.fromkeys(_word_for(stored.value) for stored in group))
+    made.launches = f"{words} for all {others} (common_values)"
     return made
 
 
