@@ -97,7 +97,9 @@ def test_which_rows_have_a_block() -> None:
     assert all(BLOCK in source for source in blocks) and "BLOCK 512" in blocks[0] and "BLOCK 1024" in blocks[1]
     for source in (sums.source(short, arch=ti.cuda), sums.source(many, arch=ti.cuda)):
         assert BLOCK not in source and SHARED in source
-    for kernel in (losses, places, chosen):
+    of_total = losses.source(arch=ti.cuda)
+    assert BLOCK in of_total and "s_of_rows" in of_total  # what a task behind adds up
+    for kernel in (places, chosen):
         assert BLOCK not in kernel.source(arch=ti.cuda) and SHARED in kernel.source(arch=ti.cuda)
 
 

@@ -96,3 +96,27 @@ def test_others_stay(target: str, reason: str) -> None:
             c[b, k] = a.sum()
 
     assert NOTE not in sums.source(arch=ti.cuda)
+
+
+def test_steps_of_a_recurrent_network(target: str) -> None:
+    """A step stores the next state, which is another plane of the field that it loads."""
+    w, x, u, c = started(target, W[:2], X, np.arange(2 * K * K).reshape(2, K, K) % 5 - 2)
+    h = ti.field(ti.f32, (3, B, K))
+    h.from_numpy(np.ones((3, B, K), np.float32))
+
+    @ti.kernel
+    def step(t: ti.i32):
+        for b, k in c:
+            g = ti.Vector([c[b, k], 1.0])
+            for i in range(I):
+                for m in ti.static(range(2)):
+                    g[m] += w[m, k, i] * x[b, i]
+            for i in range(K):
+                for m in ti.static(range(2)):
+                    g[m] += u[m, k, i] * h[t, b, i]
+            h[t + 1, b, k] = g[0] + 2 * g[1]
+
+    assert step.source(1, arch=ti.cuda).count("2 sums of each iteration (products_apart)") == 2
+    step(1)
+    sums = np.einsum("mki,bi->mbk", W[:2], X) + u.to_numpy().sum(2)[:, None]
+    assert np.array_equal(h.to_numpy()[2], sums[0] + 2 * (sums[1] + 1)) and (h.to_numpy()[:2] == 1).all()

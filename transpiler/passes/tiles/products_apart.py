@@ -23,14 +23,16 @@ from collections.abc import Sequence
 from math import copysign
 
 from ...ir.builder import Builder
-from ...ir.functions import Reference
+from ...ir.functions import Reference, calls
 from ...ir.nodes import Block, Remark, Statement, clone, operands, walk
 from ...ir.statements import (
     Alloca,
+    AtomicOp,
     Cast,
     Const,
     GlobalLoad,
     GlobalPtr,
+    GlobalStore,
     GlobalTemporary,
     LocalLoad,
     LocalStore,
@@ -49,6 +51,7 @@ from ...lazy_dataclasses import dataclass
 from ...options import Capabilities
 from ..analysis.aliasing import split_offset, written_objects
 from ..analysis.queries import base_array, is_index_of, product_of
+from ..analysis.value_ranges import same_value
 from ..context import PassContext
 from ..tasks.parts.copies import copy_of, put_in_place
 from .parts.arranged_loops import VALUES, arrangements_of
@@ -154,12 +157,33 @@ def _apart(task: Task, is_fast: bool) -> tuple[Task, Task, Temporary] | None:
     is_exact = sums.type.kind != "float" or is_fast
     if not is_exact and not all(sums.starts_with_zero(store.pointer) for store in sums.stores):
         return None
-    loaded = {base_array(s.pointer) for s in [*sums.before, *walk(sums.serial.body)] if isinstance(s, GlobalLoad)}
-    if loaded.intersection(written_objects(task.body)):
+    loads = [s for s in [*sums.before, *walk(sums.serial.body)] if isinstance(s, GlobalLoad)]
+    if not all(_is_unchanged(load, task.body) for load in loads):
         return None
     memory = Temporary(f"{sums.name}_sums", Tensor((total * len(sums.stores),), sums.type))
     first = _products(copy_of(task), memory, counts)
     return None if first is None else (first, _others(copy_of(task), memory, counts), memory)
+
+
+def _is_unchanged(load: GlobalLoad, body: Block) -> bool:
+    """Return whether iterations store no element that a load may be of, but for arrays that overlap."""
+    array, pointer = base_array(load.pointer), base_pointer(load.pointer)
+    if array is None or array not in written_objects(body):
+        return True
+    if any(array in call.function.writes for call in calls(body)) or not isinstance(pointer, GlobalPtr):
+        return False
+    stores = [base_pointer(s.pointer) for s in walk(body) if isinstance(s, (GlobalStore, AtomicOp))]
+    return all(_are_apart(pointer, s) for s in stores if isinstance(s, GlobalPtr) and s.array is array)
+
+
+def _are_apart(one: GlobalPtr, other: GlobalPtr) -> bool:
+    """Return whether two elements of an array differ in an index for sure, as those of the steps t and t + 1."""
+    pairs = zip(map(split_offset, one.indices), map(split_offset, other.indices), strict=True)
+    return any(
+        first != second
+        and (base is of_other or (base is not None and of_other is not None and same_value(base, of_other)))
+        for (base, first), (of_other, second) in pairs
+    )
 
 
 def _sums_of(body: Sequence[Statement]) -> _Sums | None:
@@ -232,6 +256,7 @@ def _products(task: Task, memory: Temporary, counts: Sequence[int]) -> Task | No
     for statement in sums.before:
         if isinstance(statement, PURE) and known.issuperset(operands(statement)):
             known.add(builder.add(statement))
+    before = list(builder.block.statements)
     variable = builder.add(Alloca(type=sums.type, name=sums.name))
     builder.store(variable, builder.const(0, sums.type))
     builder.add(sums.serial)
@@ -248,14 +273,25 @@ def _products(task: Task, memory: Temporary, counts: Sequence[int]) -> Task | No
         builder.store(variable, builder.op(sums.op, builder.load(variable), term))
     builder.location = sums.serial.location
     builder.store(place_of_iteration(builder, loop, memory, counts, part), builder.load(variable))
-    task.body.statements[:] = builder.block.statements
+    task.body.statements[:] = _without_unused(builder.block, before)
     drop_unused(task)
     task.reductions, task.join, task.epilogue, task.blocks_done = [], Block(), Block(), None
     task.ends_alone = False
-    before = f"{task.launches}; " if task.launches else ""
+    already = f"{task.launches}; " if task.launches else ""
     what = f"{len(sums.stores)} sums" if sums.stores[1:] else "a sum"
-    task.launches = f"{before}{what} of each iteration (products_apart)"
+    task.launches = f"{already}{what} of each iteration (products_apart)"
     return task
+
+
+def _without_unused(block: Block, before: Sequence[Statement]) -> list[Statement]:
+    """Return the statements of a block without those values before its serial loop that nothing uses."""
+    statements, used = list(block), {o for s in walk(block) if s not in before for o in operands(s)}
+    for value in reversed(before):
+        if value in used:
+            used.update(operands(value))
+        else:
+            statements.remove(value)
+    return statements
 
 
 def _with_part(builder: Builder, values: Sequence[Statement], part: Statement) -> Statement | None:
