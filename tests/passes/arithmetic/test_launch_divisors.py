@@ -158,6 +158,20 @@ def test_a_nest_of_one_loop_divides_by_a_product() -> None:
     assert "int n = int(divide(n_i_j, args.by_x_n2_x_n3));" in text
 
 
+def test_arguments_that_fit_push_constants_stay_there() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+
+    @ti.kernel
+    def add(a: Cube, b: Cube, c: Cube, d: Cube, e: Cube, f: Cube, g: Cube):
+        for i, j, k in a:
+            a[i, j, k] = b[i, j, k] + c[j, i, k] + d[k, i, j] + e[k, j, i] + f[j, k, i] + g[i, k, j] % a.shape[2]
+
+    arrays = [ti.ndarray(ti.i32, (4, 4, 4)) for _ in range(7)]
+    glsl = add.source(*arrays, arch=ti.vulkan)
+    assert "push_constant, scalar) uniform Args {" in glsl and "Divisor" not in glsl
+    assert "Divisor by_a_n2;" in add.source(*arrays, arch=ti.cuda)
+
+
 def test_names_of_the_program_stay() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
 

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from ...ir.functions import reachable
+from ...ir.statements import Operation
 from ...ir.tasks import Choice, Kernel
 from ...ir.text import print_kernel
 from ...options import Capabilities, CompileOptions
@@ -23,7 +24,7 @@ from ..layout.layout import Layout, layout
 from ..layout.task_memory import memory_of
 from ..layout.trip_counts import NONE, choices_on_host, divisors_on_host, loop_indices, serial_trip_count
 from ..module.interface import BackendModule, Expression, SourceFile, TaskSource
-from .context import EmitContext, emit_context
+from .context import PUSH_BYTES, EmitContext, emit_context
 from .files import FileAssembler
 from .shared_functions import share_functions
 from .tasks import PrintedTask, TaskPrinter
@@ -44,11 +45,29 @@ def emit(kernel: Kernel, target: str, options: CompileOptions, capabilities: Cap
         form = layout(kernel, settings, volatile=capabilities.volatile_vectors)
         if form.divisors:
             form.interface = replace(form.interface, divisors=divisors_on_host(form))
+            if not language.has_pointers and _fits_without_divisors(form, capabilities):
+                _divide_without_launch(kernel)
+                continue
         context = emit_context(kernel, settings, form, options, capabilities)
         module, hidden = _print_module(context)
         if hidden <= settings.referenced:
             return module
         settings = replace(settings, referenced=settings.referenced | hidden)
+
+
+def _fits_without_divisors(form: Layout, capabilities: Capabilities) -> bool:
+    """Return whether arguments are push constants only if there are no divisors among them: others are in memory."""
+    limit = capabilities.max_push_bytes or PUSH_BYTES
+    return form.interface.without_divisors().args_size_bytes <= limit < form.interface.args_size_bytes
+
+
+def _divide_without_launch(kernel: Kernel) -> None:
+    """Remove the marks of `launch_divisors`."""
+    for statement in kernel.statements():
+        if isinstance(statement, Operation):
+            statement.by_launch = False
+    for loop in [task.loop for task in kernel.tasks if task.loop is not None]:
+        loop.packs_divisors = False
 
 
 @cache
