@@ -366,7 +366,7 @@ def run():
 
 
 @pytest.mark.all_targets
-def test_elements_that_threads_store_in_turns(target: str) -> None:
+def test_elements_that_several_threads_store(target: str) -> None:
     """Nobody loads them here, but the last store counts: runs of a column's colours over its background."""
     n, steps = 300, 40
     ends, start = numbers(ROWS, steps, least=0, end=n), numbers(ROWS, least=0, end=9)

@@ -96,6 +96,27 @@ def test_directives_of_many_sums_are_continued(name: str) -> None:
     assert (products.to_numpy() == numbers @ numbers.T).all()
 
 
+@pytest.mark.targets("cpu", "vulkan", "cuda")
+def test_a_sum_for_each_bit_of_an_index(target: str) -> None:
+    """The probabilities of 20 qubits: each has an accumulator, though its static loop has more than 16 iterations."""
+    bits, n = 20, 5000
+    x, sums = ti.field(ti.f64, n), ti.field(ti.f64, bits)
+    numbers = np.random.default_rng(5).integers(-99, 99, n).astype(float)
+    x.from_numpy(numbers)
+
+    @ti.kernel
+    def add():
+        for i in x:
+            for bit in ti.static(range(bits)):
+                if (i * 211 >> bit) & 1 == 1:
+                    sums[bit] += x[i]
+
+    add()
+    expected = [numbers[(np.arange(n) * 211 >> bit) & 1 == 1].sum() for bit in range(bits)]
+    np.testing.assert_array_equal(sums.to_numpy(), expected)
+    assert "sums_19_sum" in add.source(arch=ti.cuda)
+
+
 @pytest.mark.parametrize("name", ["f32", "f64"])
 @pytest.mark.parametrize("count", SIZES)
 @pytest.mark.targets("cpu", "vulkan", "cuda")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.nodes import Statement, blocks, walk, walk_blocks
-from ...ir.statements import Const, Operation, repeats
+from ...ir.statements import Const, Operation, repeats, scalar_type
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, f32, f64
 from ..context import PassContext
@@ -49,4 +49,4 @@ def _replace(builder: Builder, division: Statement) -> None:
         dividend, divisor = division.operands
         assert isinstance(divisor.type, Scalar)
         division.op = "mul"
-        division.operands = [dividend, builder.op("div", builder.const(1.0, divisor.type), divisor)]
+        division.operands = [dividend, builder.op("div", builder.const(1.0, scalar_type(divisor)), divisor)]

@@ -67,7 +67,7 @@ from ..tiles.parts.tiled_loops import add_axis
 from .parts.accumulators import accumulators, start_with_zeros
 from .parts.exchanges import join_subgroups, shared_for_subgroups
 from .parts.first_lane import Users, add_alone, users_in
-from .parts.phases import ALL, FIRST, Phases, changed_in_turns
+from .parts.phases import ALL, FIRST, Phases, changed_by_several
 from .parts.row_extremes import Extreme, add_exchange, add_places, extremes, stores_of
 from .parts.step_costs import (
     SHORTEST,
@@ -293,7 +293,7 @@ class _Sharing:
         assert task.loop is not None
         self.kernel, self.task, self.found, self.lanes, self.threads = kernel, task, found, lanes, threads
         self.extremes: dict[RangeFor, list[Extreme]] = {loop: _extremes(loop) for loop in found}
-        exchanged = _exchanged(task) | changed_in_turns(task.body, found, unordered)
+        exchanged = _exchanged(task) | changed_by_several(task.body, found, unordered)
         self.phases = Phases(task.body, found, exchanged, users_in(task.body))
         if threads > lanes:
             task.block_dim, task.tile, task.loop.grid_stride = threads, (threads,), False

@@ -10,7 +10,7 @@ from ....ir.statements import Break, Const, Continue, LoopIndex, RangeFor
 from ....ir.types import i32
 from ...analysis.queries import is_index_of
 
-MAX_ITERATIONS = 16
+MAX_ITERATIONS = 32
 """The most iterations of a loop that is unrolled: each gets an accumulator."""
 
 

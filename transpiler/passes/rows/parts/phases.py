@@ -105,7 +105,7 @@ class Change(NamedTuple):
     shared: Statement | None
 
 
-def changed_in_turns(body: Block, shared: Mapping[RangeFor, object], unordered: Container[Statement]) -> set[Array]:
+def changed_by_several(body: Block, shared: Mapping[RangeFor, object], unordered: Container[Statement]) -> set[Array]:
     """Return the arrays of which several threads may change one element, so that the order of their changes matters.
 
     unordered: atomic operations whose order nobody sees.
@@ -118,7 +118,7 @@ def changed_in_turns(body: Block, shared: Mapping[RangeFor, object], unordered: 
     return {
         array
         for array, found in changes.items()
-        if not all(change.statement in unordered for change in found) and not _are_of_one_turn(found)
+        if not all(change.statement in unordered for change in found) and not _have_one_thread(found)
     }
 
 
@@ -134,7 +134,7 @@ def _changes(
             yield from _changes(each, shared, around, inner)
 
 
-def _are_of_one_turn(changes: Sequence[Change]) -> bool:
+def _have_one_thread(changes: Sequence[Change]) -> bool:
     """Return whether one thread makes all changes of an element: in one shared loop, in one step of those around it."""
     if any(change.shared is not changes[0].shared or change.serial != changes[0].serial for change in changes):
         return False
