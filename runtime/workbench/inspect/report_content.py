@@ -508,7 +508,7 @@ def _source(source: tuple[Any, ...], module: BackendModule) -> str:
             return f"argument {position}" + (f", component {component}" if component else "")
         case (kind, _, axis):
             return ARRAY_WORDS[kind].format(array=array, axis=axis)
-        case (kind, _):
+        case (kind, _) if kind in ARRAY_WORDS:
             return ARRAY_WORDS[kind].format(array=array)
     return OTHER_WORDS.get(source[0], str(source[0]))
 
