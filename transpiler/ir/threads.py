@@ -24,7 +24,9 @@ from .statements import Alloca, Array, Const
 from .tasks import Task
 from .types import SCALAR_OF_NUMPY, Scalar, Type, i32, u1, u32
 
-SUBGROUP_SIZE = 32
+WARP = 32
+"""The threads of a warp."""
+SUBGROUP_SIZE = WARP
 """Subgroup size of targets that run threads one after another (C, the interpreter): that of CUDA."""
 FULL_MASK = 0xFFFFFFFF
 """Every lane of a warp."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import written_programs
 
 import shadesmith as ti
 
@@ -122,58 +123,34 @@ def test_numbers_may_move_to_smaller_places(target: str) -> None:
     assert NOTE in greatest.source()
 
 
-def test_other_loops_stay(target: str) -> None:
+OTHERS = {
+    "a place that is needed": {"BEHIND": "y[i, 1] += s"},
+    "a place that is chosen": {"BEHIND": "z[i, 1] = s if n > 0 else z[z[i, 0], 1]"},
+    "an array in memory": {"RESULT": "n"},
+    "an insertion that starts anywhere": {"FIRST": "n"},
+}
+USUAL = {"FIRST": f"{K - 1}", "BEHIND": "pass", "RESULT": "2"}
+SOURCE = f"""
+@ti.kernel
+def run(x: ti.template(), y: ti.template(), z: ti.template(), n: ti.i32):
+    for i in range({N}):
+        best = ti.Vector([100.0] * {K})
+        for p in range({M}):
+            s = FIRST
+            while s > 0 and best[s - 1] > x[i, p]:
+                best[s] = best[s - 1]
+                s -= 1
+            best[s] = x[i, p]
+            BEHIND
+        y[i, 0] = best[RESULT]
+"""
+
+
+@pytest.mark.parametrize("what", ["a usual insertion", *OTHERS])
+def test_other_loops_stay(target: str, tmp_path, what: str) -> None:
+    text = SOURCE
+    for word, code in (USUAL | OTHERS.get(what, {})).items():
+        text = text.replace(word, code)
     x, y, z, _ = numbers()
-
-    @ti.kernel
-    def place_is_needed():
-        for i in range(N):
-            best = ti.Vector([100.0] * K)
-            for p in range(M):
-                s = K - 1
-                while s > 0 and best[s - 1] > x[i, p]:
-                    best[s] = best[s - 1]
-                    s -= 1
-                best[s] = x[i, p]
-                y[i, 1] += s
-            y[i, 0] = best[2]
-
-    @ti.kernel
-    def place_is_chosen(n: ti.i32):
-        for i in range(N):
-            best = ti.Vector([100.0] * K)
-            for p in range(M):
-                s = K - 1
-                while s > 0 and best[s - 1] > x[i, p]:
-                    best[s] = best[s - 1]
-                    s -= 1
-                best[s] = x[i, p]
-                z[i, 1] = s if n > 0 else z[z[i, 0], 1]
-            y[i, 0] = best[2]
-
-    @ti.kernel
-    def array_is_in_memory(n: ti.i32):
-        for i in range(N):
-            best = ti.Vector([100.0] * K)
-            for p in range(M):
-                s = K - 1
-                while s > 0 and best[s - 1] > x[i, p]:
-                    best[s] = best[s - 1]
-                    s -= 1
-                best[s] = x[i, p]
-            y[i, 0] = best[n]
-
-    @ti.kernel
-    def starts_anywhere(n: ti.i32):
-        for i in range(N):
-            best = ti.Vector([100.0] * K)
-            for p in range(M):
-                s = n
-                while s > 0 and best[s - 1] > x[i, p]:
-                    best[s] = best[s - 1]
-                    s -= 1
-                best[s] = x[i, p]
-            y[i, 0] = best[2]
-
-    assert NOTE not in place_is_needed.source() and NOTE not in place_is_chosen.source(3)
-    assert NOTE not in array_is_in_memory.source(3) and NOTE not in starts_anywhere.source(3)
+    source = written_programs.write(tmp_path / "insertions.py", text).run.source(x, y, z, 3)
+    assert (NOTE in source) is (what not in OTHERS)

@@ -14,12 +14,12 @@ from ...ir.constants import extent_key, is_short_number, launch_key
 from ...ir.nodes import Effect, walk
 from ...ir.statements import Const, Operation, RangeFor
 from ...ir.tasks import Kernel, Task
+from ...ir.threads import WARP
 from ...ir.types import i32
 from ..analysis.queries import count_along
 from ..context import PassContext
 
 DIVISIONS = frozenset({"floordiv", "mod", "plain_div", "plain_mod"})
-WARP = 32
 
 
 def launch_divisors(kernel: Kernel, context: PassContext) -> bool:

@@ -55,7 +55,7 @@ from ...ir.statements import (
     repeats,
 )
 from ...ir.tasks import AtLeast, AtMost, Condition, Kernel, Length, Task, TaskKind
-from ...ir.threads import Barrier, Collective, neutral
+from ...ir.threads import WARP, Barrier, Collective, neutral
 from ...ir.types import Scalar, i32, u32
 from ...lazy_dataclasses import dataclass
 from ...options import MAX_ITERATIONS, Capabilities, CompileOptions
@@ -83,8 +83,6 @@ MANY_ROWS = 1 << 12
 """More rows than that should not be short: a block has little to do for one."""
 SOME_ROWS, SOME_ELEMENTS = 1024, 1024
 """The numbers of rows and of their elements, for the choice of a block, where only the launch knows them."""
-WARP = 32
-"""The threads of a warp, which a row has where there are many."""
 FEATURES = {"arithmetic", "shuffle"}
 Total = Callable[[], Statement]
 """Adds the sum of all threads, where it is needed."""

@@ -24,11 +24,11 @@ from ...ir.functions import Call, Function
 from ...ir.nodes import Block, blocks
 from ...ir.statements import RangeFor, repeats
 from ...ir.tasks import Kernel
+from ...ir.threads import WARP
 from ..analysis.queries import FEW_THREADS, trip_count
 from ..context import PassContext
 from .parts.free_blocks import has_free_block
 
-WARP = 32
 LONG = 16
 """The fewest iterations of a serial loop that counts as long."""
 THREADS = 256

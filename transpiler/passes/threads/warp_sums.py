@@ -29,7 +29,7 @@ from ...ir.functions import calls, reachable
 from ...ir.nodes import Block, Effect, Remark, blocks, walk
 from ...ir.statements import RECORDS, Array, AtomicOp, GlobalPtr, If, IfExp, Return
 from ...ir.tasks import Apart, Condition, Kernel, Task, TaskKind
-from ...ir.threads import Collective, depends_on_block
+from ...ir.threads import WARP, Collective, depends_on_block
 from ...ir.types import Scalar, Tensor, element_of, f32, f64, i32, i64, u1, u32, u64
 from ..analysis.loops.reducible import JOINS
 from ..analysis.loops.scattered_sums import is_summed_field, scattered
@@ -40,8 +40,6 @@ from ..tasks.parts.copies import put_in_place, say_when, split
 
 Group = tuple[Block, list[AtomicOp]]
 """Operations that one branch performs, and their block."""
-WARP = 32
-"""Threads of a warp; blocks have full ones."""
 NOTE = "one thread adds what all of its warp have (warp_sums)"
 
 

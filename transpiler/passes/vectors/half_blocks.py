@@ -16,7 +16,7 @@ A loop qualifies that stores to no array, since it may be one that it loads from
 from __future__ import annotations
 
 from ...ir.builder import Builder
-from ...ir.nodes import Block, Remark, Statement, clone, clone_block, replace_uses, walk, walk_blocks
+from ...ir.nodes import Block, Remark, Statement, clone, replace_uses, walk, walk_blocks
 from ...ir.statements import (
     Alloca,
     ArrayShape,
@@ -35,6 +35,7 @@ from ...ir.types import Tensor, f32, i32
 from ..analysis.loops.vector_rows import is_along
 from ..analysis.queries import computed_from, is_index_of, trip_count
 from ..context import PassContext
+from ..loops.parts.unrolled import iteration_at
 
 SIZE = 64
 """The halves of a block."""
@@ -171,21 +172,14 @@ class _Blocks:
 
     def _inner(self, index: Statement) -> None:
         """Add the loop over a block."""
-        builder = self.builder
+        builder, copies = self.builder, dict[Statement, Statement]()
         inner = RangeFor([builder.const(0)], [builder.const(SIZE)], [builder.const(1)], list(self.loop.names))
-        copies: dict[Statement, Statement] = {}
-        inner.body = clone_block(self.loop.body, copies)
-        with builder.into(Block()):
-            place = builder.op("add", index, builder.add(LoopIndex(inner, type=i32)))
-            added = list(builder.block)
-        indices = {copies[s]: place for s in walk(self.loop.body) if is_index_of(s, self.loop)}
-        self._use(inner, {cast: copies[cast] for cast in self.casts})
-        replace_uses(inner.body, indices)
-        for old in indices:
-            next(block for block in walk_blocks(inner.body) if old in block.statements).drop({old})
-        inner.body.statements[:0] = added
         inner.location = self.loop.location
         builder.add(inner)
+        with builder.into(inner.body) as body:
+            place = builder.op("add", index, builder.add(LoopIndex(inner, type=i32)))
+            body.statements += iteration_at(self.loop, place, copies)
+        self._use(inner, {cast: copies[cast] for cast in self.casts})
 
     def _use(self, loop: RangeFor, casts: dict[Cast, Statement]) -> None:
         """Load floats in place of the conversions in a loop over a block."""

@@ -47,9 +47,14 @@ def iteration_of(loop: RangeFor, value: int) -> list[Statement]:
     return [number, *iteration_at(loop, number)]
 
 
-def iteration_at(loop: RangeFor, index: Statement) -> list[Statement]:
-    """Return a copy of the body of a loop of one axis, with a value in place of the index."""
-    mapping: dict[Statement, Statement] = {}
+def iteration_at(
+    loop: RangeFor, index: Statement, copied_as: dict[Statement, Statement] | None = None
+) -> list[Statement]:
+    """Return a copy of the body of a loop of one axis, with a value in place of the index.
+
+    copied_as: receives the copy of each statement.
+    """
+    mapping: dict[Statement, Statement] = {} if copied_as is None else copied_as
     copies = [clone(statement, mapping) for statement in loop.body.statements]
     indices: dict[Statement, Statement] = {copied: index for copied in mapping.values() if is_index_of(copied, loop)}
     for copied in mapping.values():  # indices of loops inside refer to their copies

@@ -130,9 +130,7 @@ def extremes(row: RangeFor) -> list[Extreme]:
     """Return what a loop finds so, for a loop that contains no other and no calls."""
     branches = [s for s in walk(row.body) if isinstance(s, If)]
     finder = _Finder(row) if branches else None
-    found = (
-        [finder.two(branch) if has_else(branch) else finder.extreme(branch) for branch in branches] if finder else []
-    )
+    found = map(finder.found_by, branches) if finder else ()
     return [extreme for extreme in found if extreme is not None]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ....ir.nodes import Statement, blocks, walk
 from ....ir.statements import Alloca, Const, GlobalPtr, GlobalStore, RangeFor, base_pointer, repeats
 from ....ir.tasks import Task
+from ....ir.threads import WARP
 from ....options import BLOCK_DIM
 from ...analysis.linear import Reader
 from ...analysis.queries import axes_in, is_index_of, trip_count
@@ -20,7 +21,7 @@ LONG = 32
 """The fewest of one that only adds up, or finds the least or greatest, in a serial loop."""
 USUAL = 64
 """Iterations of a loop of which the number is not known."""
-WARP, FEW_WARPS = 32, 1 << 12
+FEW_WARPS = 1 << 12
 """The threads of a block where there are few; an H200 runs 32 blocks on each of 132 multiprocessors."""
 MOST_THREADS, STATES, BUSY = 512, 2, 1 << 18
 """The most threads of a block that shares an iteration, the fewest states of each, and the most threads of all."""
