@@ -10,7 +10,7 @@ import ctypes
 import itertools
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -191,7 +191,7 @@ MEMORY: dict[int, Memory] = {}
 def cuda_runtime() -> SimpleNamespace:
     """Return what `CudaDevice` uses of CUDA's runtime."""
     functions = (
-        "setDevice streamIsCapturing eventDestroy eventQuery eventRecord eventSynchronize "
+        "setDevice streamIsCapturing eventDestroy eventRecord eventSynchronize "
         "streamWaitEvent streamSynchronize deviceSynchronize deviceSetLimit"
     )
     return SimpleNamespace(
@@ -212,6 +212,7 @@ def cuda_runtime() -> SimpleNamespace:
         freeHost=_free,
         eventDisableTiming=2,
         eventCreateWithFlags=lambda flags: next(HANDLES),
+        eventQuery=lambda event: 0,
         eventElapsedTime=lambda begin, end: 0.0,
     )
 
@@ -279,9 +280,13 @@ class Graph:
     def __init__(self, device: Any, launches: Sequence[Any], edges: Sequence[Sequence[int]]) -> None:
         self.handle = next(HANDLES)
         GRAPHS[self.handle] = self
+        self.update(dict(enumerate(launches)))
+
+    def update(self, launches: Mapping[int, Any]) -> None:
+        """Replace all launches."""
         self.launches: list[tuple[int, ...]] = []
-        self._blocks = []
-        for one in launches:
+        self._blocks: list[Any] = []
+        for one in launches.values():
             block = (ctypes.c_ubyte * max(1, len(one.arguments))).from_buffer_copy(one.arguments or bytes(1))
             self._blocks.append(block)
             starts = one.program.starts(lambda *launched: self.launches.append(launched), block)

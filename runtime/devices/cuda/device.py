@@ -41,7 +41,7 @@ from .nvrtc import LINES, compile_cubin, warm_up
 from .opening import DRIVER, Gpu, begin
 from .program import CudaProgram
 from .several_gpus import OPENED, activate, all_on_own_gpu, copy_between, enter_gpu, list_devices
-from .streams import elapsed_ms, make_event, make_stream, on_stream, record_event, wait_event
+from .streams import Backlog, elapsed_ms, make_event, make_stream, on_stream, record_event, wait_event
 from .textures import CudaTexture, copy_in, copy_out, make_texture
 from .timer import CudaTimer
 
@@ -161,6 +161,7 @@ class CudaDevice:
         self.lock = new_lock()
         self.recent: deque[str] = deque(maxlen=RECENT_KERNELS)
         self.graphs: WeakSet[Any] = WeakSet()
+        self.backlog = Backlog(self.runtime, self.failure)
         self.stream: int = self.current_stream().ptr
         self.several_streams = False
         self.is_given = False
@@ -509,6 +510,7 @@ class CudaDevice:
             raise self.describe(error) from error
         self.stream, self.several_streams, self.is_given = self.current_stream().ptr, False, False
         self._waiting = []
+        self.backlog.end()
 
     def describe(self, error: Exception) -> TaichiRuntimeError:
         """Return the error that names the kernels launched last; CUDA does not report which of them failed."""

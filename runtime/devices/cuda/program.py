@@ -45,7 +45,7 @@ class CudaProgram:
             least = 1 if module.starts_one_task else MIN_TASKS
             graphs = TaskGraphs(device, self._tasks, self.arguments, starting.submit, memory, least)
             if least < MIN_TASKS:
-                starting.repeat(graphs, device.launch_graph)
+                starting.repeat(graphs, device.launch_graph, device.backlog)
             else:
                 self.submit = graphs.submit
         if is_profiled and device.cupy.cuda.nvtx.available:

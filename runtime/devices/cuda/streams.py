@@ -1,16 +1,20 @@
 """Streams and events of a GPU, by CuPy.
 
-In: a device. Out: streams that launches use, the order between two of them, and moments in them.
+In: a device. Out: streams that launches use, the order between two of them, moments in them, and how far the GPU lags.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
+from itertools import count
 from typing import Any
 
 from .driver_objects import CudaEvent
+
+LAUNCHES = 16
+"""Launches from one look at the backlog to the next, a power of two: a GPU that lags by more has one."""
 
 
 def make_stream(device: Any) -> Any:
@@ -71,3 +75,35 @@ def _stream_of(of_cupy: Any, handle: int, owner: Any, index: int) -> Any:
     """Return a stream of another library as CuPy's."""
     from_external = getattr(of_cupy.Stream, "from_external", None)  # since CuPy 14, for which the other is deprecated
     return of_cupy.ExternalStream(handle, index) if from_external is None else from_external(_External(handle, owner))
+
+
+class Backlog:
+    """What waits for a GPU on its default stream: if much does, launches are what is best for the GPU, else for the host.
+
+    The driver starts a graph in less time than a kernel, but the more different graphs wait, the later it runs each.
+
+    Attributes:
+        is_long: at the last look the GPU had not ended what was launched before the look before.
+        launches: counts those that look at all.
+    """
+
+    __slots__ = ("_event", "_failure", "_runtime", "is_long", "launches")
+
+    def __init__(self, runtime: Any, failure: tuple[type[Exception], ...]) -> None:
+        self._runtime, self._failure = runtime, failure
+        self._event: CudaEvent | None = None
+        self.is_long = False
+        self.launches: Iterator[int] = count(1)
+
+    def look(self) -> None:
+        """Update `is_long`; a launch that failed is reported by the next call that starts or waits."""
+        with suppress(*self._failure):
+            if self._event is None:
+                self._event = CudaEvent(self._runtime)
+            else:
+                self.is_long = not self._event.done
+            self._runtime.eventRecord(self._event.ptr, 0)
+
+    def end(self) -> None:
+        """Record that nothing waits for the GPU."""
+        self.is_long = False

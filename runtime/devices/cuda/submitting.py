@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from ....transpiler.backend.module.interface import TaskSource
 from ....transpiler.options import FEW_ITERATIONS
+from .streams import LAUNCHES, Backlog
 
 MAX_GROUPS_X = 2**31 - 1
 WAVES = 4
@@ -181,10 +182,12 @@ class Submitter:
         exec(_code_of(shapes, memory is not None), self.names)  # noqa: S102
         self.submit: Submit = self.names.pop("submit")  # else it would be in a reference cycle with its namespace
 
-    def repeat(self, graphs: Graphs, launch_graph: Callable[[int, int], None]) -> None:
+    def repeat(self, graphs: Graphs, launch_graph: Callable[[int, int], None], backlog: Backlog) -> None:
         """Let launchers start graphs in place of launches that repeat."""
         self.repeats = True
         self.names |= {
+            "backlog": backlog,
+            "launches": backlog.launches,
             "graphs": graphs,
             "idle": graphs.handles,
             "pick": graphs.handles.pop,
@@ -199,12 +202,14 @@ class Submitter:
         other threads run meanwhile: so a launch takes it, and gives it back, which costs less than a lock.
         """
         device: Owner = self.names["device"]
+        has_none = "stream or backlog.is_long or not graphs.is_on"
         return [
             "stream = current().ptr",
-            f"graph = None if stream or not graphs.is_on else pick({packed}, None)",
+            f"if not next(launches) % {LAUNCHES} and not stream: backlog.look()",
+            f"graph = None if {has_none} else pick({packed}, None)",
             "if graph is None:",
             *(f"    {line}" for line in counted),
-            f"    graph = None if stream or not graphs.is_on else graphs.make({packed}, {self.counts}, {packed})",
+            f"    graph = None if {has_none} else graphs.make({packed}, {self.counts}, {packed})",
             *self.before[1:],
             "if graph is None:",
             *(f"    {line}" for line in otherwise),

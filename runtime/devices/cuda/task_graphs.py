@@ -3,8 +3,10 @@
 In: the tasks of a kernel, and the function that starts them one by one. Out: for several tasks a function in its place,
 for one task what its launcher asks for a graph. A launch with the trip counts and packed arguments of earlier ones is a
 graph from the third on: the GPU waits less between its tasks than between launches, and Python makes one call. Other
-launches start their tasks one by one, as do those that another library captures. `ti.init(task_graphs=False)` switches
-it off.
+launches of several tasks share one graph, whose nodes get the arguments of each. So do all while the GPU is far behind:
+the driver runs a graph the later the more different ones wait (on an H200 two tasks take 6.4 us with one graph, 13.7
+with 64 of them, 37 with 256). What another library captures is started task by task. `ti.init(task_graphs=False)`
+switches it off.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from ....transpiler.backend.module.interface import TaskSource
 from ..device import Launch
 from .graph import Built
 from .graph import Owner as GraphOwner
+from .streams import LAUNCHES, Backlog
 from .submitting import OwnMemory, Start, Submit, make_block, make_starters
 
 MIN_TASKS = 2
@@ -26,6 +29,10 @@ REPEATS, REPEATS_OF_ONE = 3, 16
 an H200 the driver starts a kernel in 3.8 us and a graph in 1.5."""
 MOST_GRAPHS = 64
 """Graphs of a kernel: one for each time step of a frame, say. Each takes 115 KB of the GPU's memory."""
+FEW_GRAPHS = 4
+"""Graphs of a kernel that are launched while the GPU is far behind."""
+OTHERS = 8
+"""Launches without a graph of their own, from which on they share one."""
 MOST_OF_A_GPU = 512
 """Graphs of all kernels of a session, which then take 59 MB."""
 MOST_SEEN = 256
@@ -39,6 +46,7 @@ class Owner(GraphOwner, Protocol):
     """The part of the device that these graphs need. graphs: those of all kernels. launch_graph: CuPy's, of a handle
     and a stream."""
 
+    backlog: Backlog
     failure: tuple[type[Exception], ...]
     graphs: WeakSet[Any]
     lock: Any
@@ -71,7 +79,7 @@ class TaskGraphs:
     Attributes:
         handles: the instantiated graphs, as CuPy launches them, by key. Of kernels of one task those that nobody uses:
             a launcher takes the graph, and gives it back afterwards.
-        is_on: False once so many launches have differed from each other that no more are looked at.
+        is_on: False once so many launches have differed from each other that none gets a graph of its own any more.
     """
 
     __slots__ = (
@@ -81,7 +89,9 @@ class TaskGraphs:
         "_least",
         "_made",
         "_memory",
+        "_others",
         "_seen",
+        "_shared",
         "_submit",
         "_tasks",
         "handles",
@@ -107,21 +117,25 @@ class TaskGraphs:
         self._built: list[Built] = []
         self._made: set[Key] = set()
         self._seen: dict[Key, int] = {}
+        self._shared: Built | None = None
+        self._others = 0
         self.is_on = True
 
     def submit(self, counts: Sequence[int], given: int | None = None) -> None:
         """Start all tasks, on CuPy's current stream if none is given."""
-        if not self.is_on or sum(map(bool, counts)) < self._least:  # a single task is no sequence
+        if sum(map(bool, counts)) < self._least:  # a single task is no sequence
             return self._submit(counts, given)
         device = self._device
         stream: int = device.current_stream().ptr if given is None else given
         if stream and device.is_capturing(stream):  # by another library, as single launches
             return self._submit(counts, given)
         packed = bytes(self._arguments)
-        graph = self.handles.get((counts, packed)) or self.make((counts, packed), counts, packed)
+        device.enter()
+        if not next(device.backlog.launches) % LAUNCHES and not stream:
+            device.backlog.look()
+        graph = self._own((counts, packed), packed) or self._share(counts, packed)
         if graph is None:
             return self._submit(counts, given)
-        device.enter()
         if stream != device.stream:
             device.note_stream(stream, given is not None)
         if self._memory is not None and stream != self._memory.stream:
@@ -131,6 +145,12 @@ class TaskGraphs:
             device.launch_graph(graph, stream)
         except device.failure as error:
             raise device.describe(error) from error
+
+    def _own(self, key: tuple[Sequence[int], bytes], packed: bytes) -> int | None:
+        """Return the graph of these launches, unless they do better to share one."""
+        if self._device.backlog.is_long and len(self._built) > FEW_GRAPHS:
+            return None
+        return self.handles.get(key) or (self.make(key, key[0], packed) if self.is_on else None)
 
     def make(self, key: Key, counts: Sequence[int], packed: bytes | None = None) -> int | None:
         """Return the graph of a launch that was seen often enough, made now. packed: None for the own arguments."""
@@ -146,15 +166,34 @@ class TaskGraphs:
                 return None
             if sum(map(bool, counts)) < self._least:
                 return None
-            if len(self._built) >= MOST_GRAPHS or len(self._device.graphs) >= MOST_OF_A_GPU:
+            if len(self._built) >= MOST_GRAPHS or self._has_too_many():
                 return None
             del self._seen[key]
-            self._device.enter()
-            launch = Launch(self._tasks, counts, bytes(self._arguments) if packed is None else packed)
-            self._built.append(Built(self._device, [launch], [[]]))
-            self._device.graphs.add(self._built[-1])
+            self._built.append(self._build(counts, bytes(self._arguments) if packed is None else packed))
             self._made.add(key)
             handle = self._built[-1].handle
             if self._least >= MIN_TASKS:
                 self.handles[key] = handle
             return handle
+
+    def _share(self, counts: Sequence[int], packed: bytes) -> int | None:
+        """Return the graph of launches without one of their own, with these arguments; None for the first of them."""
+        with self._device.lock:
+            if self._shared is not None:
+                self._device.enter()
+                self._shared.update({0: Launch(self._tasks, counts, packed)})
+                return self._shared.handle
+            self._others += 1
+            if self._others < OTHERS or self._has_too_many():
+                return None
+            self._shared = self._build(counts, packed)
+            return self._shared.handle
+
+    def _has_too_many(self) -> bool:
+        return len(self._device.graphs) >= MOST_OF_A_GPU
+
+    def _build(self, counts: Sequence[int], packed: bytes) -> Built:
+        self._device.enter()
+        built = Built(self._device, [Launch(self._tasks, counts, packed)], [[]])
+        self._device.graphs.add(built)
+        return built

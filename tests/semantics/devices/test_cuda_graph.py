@@ -15,8 +15,9 @@ import pytest
 from shadesmith.runtime.devices.cuda import graph as cuda_graph
 from shadesmith.runtime.devices.cuda import task_graphs
 from shadesmith.runtime.devices.cuda.graph import CudaGraph
+from shadesmith.runtime.devices.cuda.streams import LAUNCHES, Backlog
 from shadesmith.runtime.devices.cuda.submitting import make_block, make_starter
-from shadesmith.runtime.devices.cuda.task_graphs import MOST_SEEN, TaskGraphs, Tasks
+from shadesmith.runtime.devices.cuda.task_graphs import FEW_GRAPHS, MOST_SEEN, OTHERS, TaskGraphs, Tasks
 from shadesmith.runtime.devices.device import Launch
 from shadesmith.transpiler.backend.module.interface import TaskSource
 from shadesmith.transpiler.errors import TaichiRuntimeError
@@ -80,6 +81,29 @@ class Stream:
     ptr = 5
 
 
+class Events:
+    """A runtime whose events have occurred, or not."""
+
+    eventDisableTiming = 2
+
+    def __init__(self):
+        self.recorded, self.status = [], 0
+
+    def eventCreateWithFlags(self, flags):
+        return 3
+
+    def eventDestroy(self, event):
+        pass
+
+    def eventRecord(self, event, stream):
+        self.recorded.append((event, stream))
+
+    def eventQuery(self, event):
+        if self.status < 0:
+            raise DriverError(self.status)
+        return self.status
+
+
 class Device:
     """What a graph needs of a device."""
 
@@ -87,6 +111,8 @@ class Device:
     stream = 0
 
     def __init__(self):
+        self.events = Events()
+        self.backlog = Backlog(self.events, (DriverError,))
         self.recent = deque(maxlen=8)
         self.entered = 0
         self.lock = nullcontext()
@@ -254,7 +280,7 @@ class Launches:
 
     def __init__(self, launched):
         loop = TaskSource("a", "range_for", "a", 0, 128, (("const", 1),))
-        device = Device()
+        device = self.device = Device()
         device.stream = Stream.ptr
         device.resident_threads, device.failure = 1024, (DriverError,)
         captured = self.captured = set()
@@ -286,6 +312,58 @@ def test_the_third_launch_of_a_kind_is_a_graph(told):
     assert launched[8:] == [((1, 2, 3), None), ((1, 2, 4), None), "graph 9 on 6"]
 
 
+def test_launches_that_differ_share_a_graph(told):
+    launched = []
+    launch = Launches(launched)
+    for number in range(OTHERS + 2):
+        launch(number)
+    assert launched == [((1, 2, 3), None)] * (OTHERS - 1) + ["graph 9 on 5"] * 3
+    lines = told()
+    assert [line.split()[0] for line in lines] == ["create", "add", "add", "add", "instantiate", *["set"] * 6]
+    assert [line.partition("args ")[2].split()[0] for line in lines[5:]] == [str(OTHERS)] * 3 + [str(OTHERS + 1)] * 3
+    launch(99, (200, 0, 3))
+    assert [line.split(": ")[-1].split(" block")[0] for line in told()] == [
+        "func 41 grid 2,1,1", "0", "func 43 grid 1,1,1",
+    ]  # fmt: skip
+
+
+def test_a_gpu_that_lags_gets_few_graphs(told):
+    launched = []
+    launch = Launches(launched)
+    for number in [*range(FEW_GRAPHS + 1)] * 3:
+        launch(number)
+    assert sum(line == "create" for line in told()) == FEW_GRAPHS + 2  # and the one that others share
+    launch(0)
+    assert told() == []
+    launch.device.backlog.is_long = True
+    launch(0)
+    assert [line.split()[0] for line in told()] == ["set"] * 3 and launched[-1] == "graph 9 on 5"
+    launch.device.backlog.end()
+    launch(0)
+    assert told() == []
+
+
+def test_what_waits_for_the_gpu_is_looked_at_now_and_then(told):
+    launch = Launches([])
+    events, backlog = launch.device.events, launch.device.backlog
+    for _ in range(LAUNCHES):
+        launch(7, given=0)
+    assert events.recorded == [(3, 0)] and not backlog.is_long
+    events.status = 600
+    for expected in (False, True):
+        assert backlog.is_long is expected
+        for _ in range(LAUNCHES):
+            launch(7, given=0)
+    events.status = 0
+    backlog.look()
+    assert not backlog.is_long and len(events.recorded) == 4
+    events.status = -1
+    backlog.look()  # the call that waits reports it
+    for _ in range(LAUNCHES):
+        launch(7, given=6)
+    assert len(events.recorded) == 4  # other streams are not looked at
+
+
 def test_what_another_library_captures_is_no_graph(told):
     launched = []
     launch = Launches(launched)
@@ -306,13 +384,12 @@ def test_few_tasks_are_started_one_by_one(told, counts):
 
 
 def test_launches_that_never_repeat_are_not_looked_at_for_ever(told):
-    launched = []
-    launch = Launches(launched)
+    launch = Launches([])
     for number in range(MOST_SEEN + 1):
         launch(number)
     for _ in range(5):
         launch(7)
-    assert all(found == ((1, 2, 3), None) for found in launched) and told() == []
+    assert sum(line == "create" for line in told()) == 1  # the graph that they share
 
 
 def test_the_graphs_of_a_kernel_are_destroyed_with_it(told):
