@@ -78,7 +78,7 @@ def _stream_of(of_cupy: Any, handle: int, owner: Any, index: int) -> Any:
 
 
 class Backlog:
-    """What waits for a GPU on its default stream: if much does, launches are what is best for the GPU, else for the host.
+    """What waits for a GPU on its default stream: if much does, launches serve the GPU, else the host.
 
     The driver starts a graph in less time than a kernel, but the more different graphs wait, the later it runs each.
 
