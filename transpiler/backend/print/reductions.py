@@ -79,6 +79,10 @@ COPIES = "copies"
 """C's variable for the number of threads that do so, where the launch decides."""
 MANY_THREADS = 1 << 16
 """No limit to the number of threads."""
+LANES = 32
+"""Of a warp, and the most warps of a block."""
+MAX_JOINED_BYTES = 16 << 10
+"""Shared memory in which a block joins the numbers of a tensor."""
 DECLARATION = (
     "#pragma omp declare reduction({name} : {type} : omp_out = {name}(omp_out, omp_in)) \\\n"
     "    initializer(omp_priv = NAN)"
@@ -236,7 +240,7 @@ def print_reductions(
         reductions.declarations += [DECLARATION_OF_SUM.format(name=name, type=type) for name, type in sums.items()]
     if p.e.language.block_reduction is not None:
         for printed in reductions.printed:
-            reductions.joins += _block_joins(p.e, printed, capabilities)
+            reductions.joins += _block_joins(p.e, printed, task.block_dim, capabilities)
 
 
 def _is_extremum(reduction: Reduction) -> bool:
@@ -267,17 +271,27 @@ def _neutral(reduction: Reduction, exact: bool) -> Statement:
     return MatrixInit([number] * type.size, type=type) if isinstance(type, Tensor) else number
 
 
-def _block_joins(e: Expressions, printed: PrintedReduction, capabilities: Capabilities) -> list[str]:
-    """Return lines that join the accumulators of a block, number by number."""
+def _block_joins(e: Expressions, printed: PrintedReduction, block_dim: int, capabilities: Capabilities) -> list[str]:
+    """Return lines that join the accumulators of a block: tensors at once if possible, else number by number."""
     type, op = printed.reduction.accumulator.type, printed.reduction.op
-    element = element_of(type)
-    key = reduction_key(op, element, _options(element, capabilities))
+    assert isinstance(type, (Scalar, Tensor))
+    element, texts = element_of(type), [printed.name]
+    options = _options(element, capabilities)
+    if isinstance(type, Tensor) and not _at_once(e, printed.reduction, options, block_dim):
+        texts = [e.element(printed.name, type, list(indices), True).source for indices in _indices(type)]
+        type = element
+    key = reduction_key(op, type, options)
     e.need(key, *(used for used in generate_reduction(e.language, key).uses if used.startswith("extension ")))
     e.symbols.call(reduction_name(op))
-    texts = [printed.name]
-    if isinstance(type, Tensor):
-        texts = [e.element(printed.name, type, list(indices), True).source for indices in _indices(type)]
     return [f"{text} = {reduction_name(op)}({text});" for text in texts]
+
+
+def _at_once(e: Expressions, reduction: Reduction, options: str, block_dim: int) -> bool:
+    """Return whether a block joins all numbers of a tensor at once: in shared memory all have their places then."""
+    size_bytes = reduction.accumulator.type.size_bytes
+    if e.language.warp is not None:
+        return LANES * size_bytes <= MAX_JOINED_BYTES
+    return bool(options) and not _is_extremum(reduction) and block_dim * size_bytes <= MAX_JOINED_BYTES
 
 
 def _options(element: Scalar, capabilities: Capabilities) -> str:

@@ -44,7 +44,7 @@ from ...ir.statements import (
     is_const,
 )
 from ...ir.tasks import Kernel, Reduction, Task
-from ...ir.types import Scalar, Type, count_scalars, element_of, f16, f32, f64, i32, u32, with_element
+from ...ir.types import Scalar, Tensor, Type, count_scalars, element_of, f16, f32, f64, i32, u32, with_element
 from ..analysis.loops.reducible import Place, is_invariant, reducible_places
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
@@ -56,10 +56,23 @@ MAX_ACCUMULATORS = 64
 """The most numbers that a thread accumulates; more would not fit in registers."""
 NOT_VECTORIZED = (AtomicOp, Call, RangeFor, Rand, While)
 """Statements with which a loop is not vectorized, and runs would gain nothing."""
+MANY = 5
+"""Elements of arrays with the same kind of reduction, from which on these are one: of a vector, which a block joins at
+once. Apart, each waits for the others: 27 sums of normal equations wait 108 times."""
 MAX_TERMS = 4
 """Terms that an iteration of a run adds: each adds a rounding."""
 SUFFIXES = {"add": "sum", "mul": "product"}
 """Join -> suffix of the accumulator's name, if it is not the join itself."""
+PLURALS = {
+    "add": "sums",
+    "mul": "products",
+    "min": "minima",
+    "max": "maxima",
+    "and": "ands",
+    "or": "ors",
+    "xor": "xors",
+}
+"""Join -> name of an accumulator of many elements."""
 
 
 def reduce_atomics(kernel: Kernel, context: PassContext) -> bool:
@@ -105,24 +118,44 @@ def _reduce(kernel: Kernel, task: Task, places: list[Place], context: PassContex
     task.block_dim = min(-(-task.block_dim // LANES) * LANES, context.capabilities.max_block_dim)
     taken: set[str] = set()
     accumulators: dict[Statement, Statement] = {}
-    head: list[Statement] = []
+    head = Block()
+    parts: list[tuple[Place, Reduction, int | None]] = []
     has_runs = _has_runs(task, places, context)
     elements = Counter(array for array, _ in set(map(_element, places)))
-    for place in places:
-        array, element = _element(place)
-        name = _name(place, element if elements[array] > 1 else "", taken)
-        reduction = _new_reduction(place, name, has_runs, context)
+    for together in _together(places, context):
+        place, is_one = together[0], len(together) == 1
+        if is_one:
+            array, element = _element(place)
+            name = _name(place, element if elements[array] > 1 else "", taken)
+            reduction = _new_reduction(place, place.type, name, has_runs, context)
+        else:
+            name, type = _distinct(PLURALS[place.join], taken), Tensor((len(together),), element_of(place.type))
+            reduction = _new_reduction(place, type, name, has_runs, context)
         task.reductions.append(reduction)
-        pointer = Reference(reduction.innermost, type=reduction.innermost.type, location=reduction.location)
-        head.append(pointer)
-        accumulators.update((atomic, pointer) for atomic in place.atomics)
+        builder = Builder(head, reduction.location)
+        whole = builder.add(Reference(reduction.innermost, type=reduction.innermost.type))
+        for number, one in enumerate(together):
+            pointer = whole if is_one else builder.element_ptr(whole, [builder.const(number)])
+            accumulators.update((atomic, pointer) for atomic in one.atomics)
+            parts.append((one, reduction, None if is_one else number))
         _join(task.join, reduction)
     if any(_depends_on_order(place) for place in places):
         join_in_order(kernel, task, context)
-    for place, reduction in zip(places, task.reductions, strict=True):
-        _store(task, place, reduction, context)
+    for place, reduction, part in parts:
+        _store(task, place, reduction, part, context)
     _accumulate(task.body, accumulators)
-    task.body.statements[:0] = head
+    task.body.statements[:0] = head.statements
+
+
+def _together(places: list[Place], context: PassContext) -> list[list[Place]]:
+    """Return the places in lists that are one reduction each: `MANY` numbers of one kind, or one place."""
+    if context.capabilities.blocks_as_loops:
+        return [[place] for place in places]
+    found: dict[tuple[object, ...], list[Place]] = {}
+    for number, place in enumerate(places):
+        is_element = isinstance(place.type, Scalar) and isinstance(base_pointer(place.pointer), GlobalPtr)
+        found.setdefault((place.join, place.type) if is_element else (number,), []).append(place)
+    return [part for many in found.values() for part in ([many] if len(many) >= MANY else [[one] for one in many])]
 
 
 def _has_runs(task: Task, places: list[Place], context: PassContext) -> bool:
@@ -138,8 +171,9 @@ def _has_runs(task: Task, places: list[Place], context: PassContext) -> bool:
     return not any(isinstance(one, NOT_VECTORIZED) and one not in summed for one in walk(task.body))
 
 
-def _new_reduction(place: Place, name: str, has_runs: bool, context: PassContext) -> Reduction:
-    type = _accumulator_type(place.type, place.join, context)
+def _new_reduction(place: Place, of: Type, name: str, has_runs: bool, context: PassContext) -> Reduction:
+    """Return the reduction of a place, or of places like it. of: the type of what is combined."""
+    type = _accumulator_type(of, place.join, context)
     location = place.atomics[0].location
     run = Parameter(f"{name}_run", f32, 0, by_reference=True) if has_runs and (place.type, type) == (f32, f64) else None
     return Reduction(
@@ -175,6 +209,11 @@ def _name(place: Place, element: str, taken: set[str]) -> str:
     else:
         assert isinstance(base, GlobalPtr)
         name = "_".join([base.array.name, *reversed(path), SUFFIXES.get(place.join, place.join)])
+    return _distinct(name, taken)
+
+
+def _distinct(name: str, taken: set[str]) -> str:
+    """Return a name that is not taken, which then is."""
     result, number = name, 1
     while result in taken:
         result, number = f"{name}_{number}", number + 1
@@ -218,15 +257,16 @@ def _join(block: Block, reduction: Reduction) -> None:
     builder.store(own, builder.op(ATOMIC_OPS[reduction.op], builder.load(own), builder.load(other)))
 
 
-def _store(task: Task, place: Place, reduction: Reduction, context: PassContext) -> None:
-    """Add to the epilogue of a task what combines the place with the joined value."""
+def _store(task: Task, place: Place, reduction: Reduction, part: int | None, context: PassContext) -> None:
+    """Add to the epilogue of a task what combines the place with the joined value. part: of a vector of these."""
     builder = Builder(task.epilogue, reduction.location)
     if not place.certain and task.loop is not None and not _has_blocks_only_for_iterations(task.loop, context):
         branch = If(_has_iterations(builder, task.loop))
         builder.add(branch)
         builder.block = branch.then
     pointer = builder.again(place.pointer)
-    total = builder.load(builder.add(Reference(reduction.accumulator, type=reduction.accumulator.type)))
+    joined = builder.add(Reference(reduction.accumulator, type=reduction.accumulator.type))
+    total = builder.load(joined if part is None else builder.element_ptr(joined, [builder.const(part)]))
     total = builder.cast(total, element_of(place.type))
     is_alone = context.capabilities.joins_in_order or task.blocks_done is not None
     if is_alone and isinstance(base_pointer(pointer), GlobalTemporary):  # other launches may write arrays

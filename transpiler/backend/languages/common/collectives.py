@@ -5,22 +5,24 @@ In C a collective is a call between two loops over the threads, `subgroup_reduce
 array with a value for each thread and stores an array with a result for each thread.
 
 What joins the values of all threads of a block for a reduction, `block_sum(value)`, is generated from keys
-"block add f32", and what these functions share from "block memory f32". All threads of a block call them; the first
-gets the result. C has none.
+"block add f32" or "block add f32[27]", and what these functions share from "block memory f32". All threads of a block
+call them; the first gets the result. C has none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from ....ir.ops import ATOMIC_OPS
 from ....ir.threads import COLLECTIVES
-from ....ir.types import SCALARS, Scalar
+from ....ir.types import SCALARS, Scalar, Tensor, element_of
 from . import wrapping
 from .helpers import called, known
 from .language import Language
+from .one_line import INDENT
 from .syntax_forms import ASSIGN, PRIMARY, Generated, Syntax, with_helpers
+from .tensors import element_source, is_short_vector, parse_type
 
 ALL_LANES = "0xffffffffu"
 """The mask of all lanes of a warp."""
@@ -85,7 +87,7 @@ ASSIGNED = {f"{{0}} {symbol} {{1}}": f"{symbol}=" for symbol in ("+", "*", "&", 
 """Template of an operation -> its compound assignment."""
 
 
-def reduction_key(op: str, type: Scalar, options: str = "") -> str:
+def reduction_key(op: str, type: Scalar | Tensor, options: str = "") -> str:
     """Return the key of the helper for `op` on `type`. options: of the device, as the language needs them."""
     return f"block {op} {type}{' ' + options if options else ''}"
 
@@ -100,7 +102,7 @@ def generate_reduction(language: Language, key: str) -> Generated:
     """Return the helper of `key`."""
     _, op, name, *options = key.split(" ")
     assert language.block_reduction is not None
-    source, uses = language.block_reduction(language, op, SCALARS[name], tuple(options))
+    source, uses = language.block_reduction(language, op, parse_type(name), tuple(options))
     return Generated(reduction_name(op), source, (*uses, *called(language, source)))
 
 
@@ -109,9 +111,34 @@ def reduction_comment(op: str) -> str:
     return f"{VERBS.get(op, f'`{op}`')} of the values of a block's threads, in the first; all threads call it."
 
 
-def joined(language: Language, op: str, type: Scalar, other: str) -> str:
-    """Return the statement `value = value op other`."""
-    return updated(language, ATOMIC_OPS[op], type, "value", other)
+Number = Callable[[str], str]
+"""Returns the lvalue of a number of a scalar or tensor, given that of the whole."""
+
+
+def joined(language: Language, op: str, type: Scalar | Tensor, other: Callable[[Number], str]) -> list[str]:
+    """Return lines `value = value op other`, for each number of a tensor."""
+    operation = ATOMIC_OPS[op]
+    return each_number(
+        language, type, lambda number: updated(language, operation, element_of(type), number("value"), other(number))
+    )
+
+
+def each_number(language: Language, type: Scalar | Tensor, line: Callable[[Number], str]) -> list[str]:
+    """Return lines that do something with each number of a scalar or tensor."""
+    if isinstance(type, Scalar):
+        return [line(str)]
+    if is_short_vector(type):
+        return [line(_number(language, type, k)) for k in range(type.size)]
+    names = ("k",) if len(type.shape) == 1 else ("row", "column")
+    lines = [line(_number(language, type, *names))]
+    for name, extent in zip(reversed(names), reversed(type.shape), strict=True):
+        head = f"{language.unroll.format(count=extent)}for (int {name} = 0; {name} < {extent}; {name}++) {{"
+        lines = [*head.splitlines(), *(INDENT + one for one in lines), "}"]
+    return lines
+
+
+def _number(language: Language, type: Tensor, *indices: int | str) -> Number:
+    return lambda whole: element_source(language, type, whole, indices)
 
 
 def updated(language: Language, op: str, type: Scalar, value: str, other: str) -> str:

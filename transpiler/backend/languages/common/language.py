@@ -265,7 +265,9 @@ class Language:
     atomic: Callable[[str, Scalar, bool], Syntax]
     atomic_helper: Callable[[Language, str, Scalar], str]
     texel_helper: Callable[[Language, str, str, int], tuple[str, list[str], list[str]]]
-    block_reduction: Callable[[Language, str, Scalar, tuple[str, ...]], tuple[str, tuple[str, ...]]] | None = None
+    block_reduction: Callable[[Language, str, Scalar | Tensor, tuple[str, ...]], tuple[str, tuple[str, ...]]] | None = (
+        None
+    )
 
     extensions: Mapping[str, str] = field(default_factory=dict)
     """Identifier in a source -> the extension that it requires."""

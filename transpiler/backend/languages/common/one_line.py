@@ -18,6 +18,11 @@ COLUMNS = 100
 INDENT = "    "
 
 
+def indented(lines: Iterable[str], depth: int) -> str:
+    """Return lines at a depth, each ended."""
+    return "".join(f"{INDENT * depth}{line}\n" for line in lines)
+
+
 def on_one_line(source: str) -> str:
     """Return a declaration on one line if it has one line inside its braces and fits; comments above it stay there."""
     lines = source.split("\n")

@@ -18,7 +18,7 @@ def free_shared_bytes(task: Task, capabilities: Capabilities) -> int:
     """Return how many bytes a block has left after shared arrays, copies of arrays and partial results."""
     arrays = {s.array for root in task.roots() for s in walk(root) if isinstance(s, GlobalPtr) and s.array.is_shared}
     copies = sum(prod(array.shape or ()) * array.element.size_bytes for array in task.block_sums)
-    partial = max(WARPS, task.block_dim // (capabilities.subgroup_size or 1))
+    partial = max(WARPS, task.block_dim)
     joined = sum(partial * reduction.accumulator.type.size_bytes for reduction in task.reductions)
     used = sum(map(shared_size_bytes, arrays)) + copies + joined + (COUNTS if joined else 0)
     return capabilities.max_shared_bytes - used
