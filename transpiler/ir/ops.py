@@ -552,3 +552,5 @@ HOST_OPS: dict[str, int] = {op.name: op.arity for op in OPS.values() if op.host}
 
 MATH_H: tuple[str, ...] = tuple(op.name for op in OPS.values() if op.is_in_math_h)
 """Functions of floats that C's math.h and GLSL have by these names."""
+LIBRARY = frozenset({*MATH_H, "pow", "atan2"}) - {"floor", "ceil", "sqrt"}
+"""Operations that are calls in C."""

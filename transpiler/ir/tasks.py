@@ -22,8 +22,6 @@ Kinds = set[object]
 most kernels have none of these."""
 DERIVATIVE = "derivative"
 """The kind of a kernel that is a derivative: its statements may differentiate others."""
-MAX_BLOCKS = 4096
-"""Blocks of threads that store partial results, if these are joined in order: more than an H200 runs at once."""
 SUMS_PADDING = 1 << 14
 """Numbers between the copies of an array: an index that misses by a row reaches no other copy."""
 
@@ -48,7 +46,7 @@ class Reduction:
             element of this type.
         run: of a sum in a wider type: accumulates a few iterations in `element`, and is then added to the accumulator.
             The body adds to it.
-        partials: the results of the blocks of threads, if they are joined in order.
+        partials: the results of the blocks of threads, if they are joined in order; no more blocks do something.
         location: of the first statement that combines.
     """
 

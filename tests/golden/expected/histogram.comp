@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, vulkan 7ff1c04a, histogram.py:10:
+// shadesmith 0.1.0, vulkan 9f03e9f0, histogram.py:10:
 // histogram(a: ndarray[f32, 1], order: ndarray[i32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -8,7 +8,7 @@
 #extension GL_KHR_shader_subgroup_basic : require
 
 #define BLOCK 128
-#define MAX_BLOCKS 4096u  // that store partial results
+#define MAX_BLOCKS 1056u  // that store partial results
 layout(local_size_x = BLOCK) in;
 
 shared float of_block_f32[BLOCK];
@@ -31,7 +31,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) coherent buffer Temporaries {
     uint blocks_done;                 // u32
-    float total_sum_of_blocks[4096];  // f32
+    float total_sum_of_blocks[1056];  // f32
 };
 layout(push_constant, scalar) uniform Args {
     F32 a_data;               // a: ndarray[f32, 1]

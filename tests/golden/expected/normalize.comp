@@ -24,7 +24,7 @@ void main() {
 }
 
 // ===== normalize_1.comp
-// shadesmith 0.1.0, vulkan 844e2b7f, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan 4ebc9ffa, normalize.py:4: normalize(a: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -34,7 +34,7 @@ void main() {
 
 #define BLOCK 128
 #define LOADS 8  // iterations of a thread at a time, so that their loads overlap
-#define MAX_BLOCKS 4096u  // that store partial results
+#define MAX_BLOCKS 1056u  // that store partial results
 layout(local_size_x = BLOCK) in;
 
 shared float of_block_f32[BLOCK];
@@ -58,7 +58,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 16) restrict buffer F3
 layout(buffer_reference, scalar, buffer_reference_align = 8) coherent buffer Temporaries {
     float total;                  // f32
     uint blocks_done;             // u32
-    float total_of_blocks[4096];  // f32
+    float total_of_blocks[1056];  // f32
 };
 layout(push_constant, scalar) uniform Args {
     F32 a_data;               // a: ndarray[f32, 1]

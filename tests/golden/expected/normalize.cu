@@ -1,8 +1,8 @@
-// shadesmith 0.1.0, cuda 7ff50558, normalize.py:4: normalize(a: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda 51b286da, normalize.py:4: normalize(a: ndarray[f32, 1])
 
 #define BLOCK 128
 #define LOADS 8  // iterations of a thread at a time, so that their loads overlap
-#define MAX_BLOCKS 4096u  // that store partial results
+#define MAX_BLOCKS 1056u  // that store partial results
 
 typedef unsigned int uint32_t;
 
@@ -45,7 +45,7 @@ __device__ inline float block_sum(float value) {
 struct Temporaries {
     float total;                  // f32
     uint32_t blocks_done;         // u32
-    float total_of_blocks[4096];  // f32
+    float total_of_blocks[1056];  // f32
 };
 
 struct Args {

@@ -100,13 +100,13 @@ void main() {
 }
 
 // ===== orbit_2.comp
-// shadesmith 0.1.0, vulkan 1065e213, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, vulkan 8172b576, orbit.py:37: orbit(dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
 
 #define BLOCK 128
-#define MAX_BLOCKS 4096u  // that store partial results
+#define MAX_BLOCKS 1056u  // that store partial results
 layout(local_size_x = BLOCK) in;
 
 shared float of_block_f32[BLOCK];
@@ -145,7 +145,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4)
 layout(buffer_reference, scalar, buffer_reference_align = 8) coherent buffer Temporaries {
     Body heaviest;                        // Body
     uint blocks_done;                     // u32
-    float heaviest_mass_of_blocks[4096];  // f32
+    float heaviest_mass_of_blocks[1056];  // f32
 };
 layout(push_constant, scalar) uniform Args {
     BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass:

@@ -1,7 +1,7 @@
-// shadesmith 0.1.0, cuda b210b0f1, orbit.py:37: orbit(dt: f32)
+// shadesmith 0.1.0, cuda 53fb0381, orbit.py:37: orbit(dt: f32)
 
 #define BLOCK 128
-#define MAX_BLOCKS 4096u  // that store partial results
+#define MAX_BLOCKS 1056u  // that store partial results
 
 constexpr int bodies_n0 = 512;  // bodies.shape[0]
 
@@ -67,7 +67,7 @@ static_assert(sizeof(Bodies) == 14336, "must match the cell size on the host");
 struct Temporaries {
     Body heaviest;                        // Body
     uint32_t blocks_done;                 // u32
-    float heaviest_mass_of_blocks[4096];  // f32
+    float heaviest_mass_of_blocks[1056];  // f32
 };
 
 struct Args {

@@ -43,7 +43,7 @@ void main() {
 }
 
 // ===== particles_1.comp
-// shadesmith 0.1.0, vulkan a253034b, particles.py:18:
+// shadesmith 0.1.0, vulkan 9c88f75e, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -51,7 +51,7 @@ void main() {
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
 
 #define BLOCK 128
-#define MAX_BLOCKS 4096u  // that store partial results
+#define MAX_BLOCKS 1056u  // that store partial results
 layout(local_size_x = BLOCK) in;
 
 shared float of_block_f32[BLOCK];
@@ -87,7 +87,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 4)
 layout(buffer_reference, scalar, buffer_reference_align = 8) coherent buffer Temporaries {
     Plane highest;                         // Plane
     uint blocks_done;                      // u32
-    float highest_offset_of_blocks[4096];  // f32
+    float highest_offset_of_blocks[1056];  // f32
 };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Result {
     Plane value;  // Plane

@@ -1,8 +1,8 @@
-// shadesmith 0.1.0, cuda 429b9f3a, particles.py:18:
+// shadesmith 0.1.0, cuda 9d2e4071, particles.py:18:
 // particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32)
 
 #define BLOCK 128
-#define MAX_BLOCKS 4096u  // that store partial results
+#define MAX_BLOCKS 1056u  // that store partial results
 
 typedef unsigned char uint8_t;
 typedef unsigned int uint32_t;
@@ -61,7 +61,7 @@ static_assert(sizeof(Plane) == 16, "must match the size on the host");
 struct Temporaries {
     Plane highest;                         // Plane
     uint32_t blocks_done;                  // u32
-    float highest_offset_of_blocks[4096];  // f32
+    float highest_offset_of_blocks[1056];  // f32
 };
 
 struct Result {

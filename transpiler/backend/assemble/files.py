@@ -15,7 +15,7 @@ from ...ir.functions import Call, Function
 from ...ir.nodes import Statement
 from ...ir.sparse import TOPOLOGY_WRITERS
 from ...ir.statements import RECORDS, AtomicOp, Rand, While, repeats
-from ...ir.tasks import MAX_BLOCKS, with_members
+from ...ir.tasks import with_members
 from ...ir.textures import TEXTURE_STATEMENTS
 from ...ir.types import Struct
 from ..languages.common.one_line import COLUMNS, INDENT
@@ -426,8 +426,9 @@ def _constants(context: EmitContext, lanes: dict[str, int], printed: list[Printe
     items = max((p.items for p in printed), default=1)
     if items > 1:
         constants.append(f"LOADS {items}  // iterations of a thread at a time, so that their loads overlap")
-    if any(p.reductions.done for p in printed):
-        constants.append(f"MAX_BLOCKS {MAX_BLOCKS}u  // that store partial results")
+    stored = [one.partials.count for p in printed for one in p.task.reductions if one.partials is not None]
+    if stored:
+        constants.append(f"MAX_BLOCKS {min(stored)}u  // that store partial results")
     note = "  // neighbouring iterations whose loops run together"
     constants += [f"{name} {count}{note}" for name, count in sorted(lanes.items())]
     return constants

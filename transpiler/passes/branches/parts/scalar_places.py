@@ -11,13 +11,10 @@ from collections.abc import Iterator
 
 from ....ir.functions import Call, reachable
 from ....ir.nodes import Block, Statement, blocks, operands, walk
-from ....ir.ops import MATH_H
+from ....ir.ops import LIBRARY
 from ....ir.statements import AtomicOp, Break, LocalLoad, LocalStore, Operation, RangeFor, While, base_pointer, repeats
 from ....ir.tasks import Kernel
 from ....ir.threads import ThreadFor
-
-LIBRARY = frozenset({*MATH_H, "pow", "atan2"}) - {"floor", "ceil", "sqrt"}
-"""Operations that are calls in C."""
 
 
 def scalar_places(kernel: Kernel) -> set[Statement]:
