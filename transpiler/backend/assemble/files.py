@@ -407,7 +407,7 @@ def padded(members: list[Declaration]) -> list[str]:
     width = max(map(len, declared), default=0)
     lines = []
     for text, member in zip(declared, members, strict=True):
-        first, *rest = wrapped_text(member.note, max(COLUMNS - len(INDENT) - width - 4, 20), rest="") or [""]
+        first, *rest = wrapped_text(member.note, max(COLUMNS - len(INDENT) - width - len("  // "), 20), rest="") or [""]
         lines += [f"{text.ljust(width)}  // {first}", *(f"{' ' * width}  // {line}" for line in rest)]
     return lines
 
