@@ -13,7 +13,7 @@ from typing import Any
 from ...errors import TaichiCompilationError
 from ...ir.functions import Call, Function
 from ...ir.nodes import Statement
-from ...ir.sparse import TOPOLOGY_WRITERS
+from ...ir.sparse import TOPOLOGY_WRITERS, IsActive
 from ...ir.statements import RECORDS, AtomicOp, Rand, While, repeats
 from ...ir.tasks import MAX_BLOCKS, with_members
 from ...ir.textures import TEXTURE_STATEMENTS
@@ -379,6 +379,8 @@ def _is_simd(printed: PrintedTask, threads: Threads, vectorizable: bool) -> bool
     if task.is_in_lanes:
         return task.as_lanes
     is_plain = vectorizable and not task.synchronizes and not task.private
+    # Vectors of few active cells take longer than jumps over others: 200,000 of a million 1.17 ms, .88 without.
+    is_plain &= not any(isinstance(s, IsActive) and s.cell is not None for s in printed.statements)
     return is_plain and is_vectorized(threads, *pointers_of(printed.statements, printed.memory))
 
 
