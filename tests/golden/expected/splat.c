@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 1339fbdb, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
+// shadesmith 0.1.0, c f0a6c982, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -187,7 +187,6 @@ void splat_3(const struct Args *arguments) {
         if ((long long)end_list_index * 16 >= 8192)
     for (int list_index = 0; list_index < end_list_index; list_index++) {
         for (int i_inside = 0; i_inside < 4; i_inside++) {
-            #pragma omp simd
             for (int j_inside = 0; j_inside < 4; j_inside++) {
                 task_3(args, list_index, i_inside, j_inside);
             }

@@ -347,3 +347,23 @@ def test_bits_in_a_known_cell_are_tested_there(target: str) -> None:
         assert "omp simd" not in source
         assert "fixed_bit_is_set(" not in spread.source(arch=arch)
     assert "x_bits_is_active_in(x_block, i, j)" in double.source(arch=ti.vulkan)
+
+
+def test_iterations_that_look_cells_up_are_no_lanes() -> None:
+    """Vectors of elements whose cells are found one by one take gcc longer."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x, y = ti.field(ti.f32), ti.field(ti.f32)
+    ti.root.pointer(ti.i, 4).dense(ti.i, 16).place(x, y)
+
+    @ti.kernel
+    def smooth():
+        for i in x:
+            if i > 0:
+                y[i] = x[i - 1] + x[i]
+
+    @ti.kernel
+    def scale():
+        for i in x:
+            y[i] = x[i] * 2.0
+
+    assert "omp simd" not in smooth.source(arch=ti.cpu) and "omp simd" in scale.source(arch=ti.cpu)
