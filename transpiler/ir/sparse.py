@@ -61,12 +61,16 @@ class DeactivateEntry(Statement):
 
 @dataclass(eq=False, slots=True)
 class IsActive(Statement):
-    """Whether a cell of `node` is active (u1)."""
+    """Whether a cell of `node` is active (u1).
 
-    OPERANDS: ClassVar[tuple[str, ...]] = ("indices",)
+    cell: the number of the pool cell around it, of a bitmasked node, where that is known.
+    """
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("indices", "cell")
     EFFECT: ClassVar[int] = Effect.READ
     node: Node
     indices: list[Statement]
+    cell: Statement | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -183,8 +187,8 @@ def format_sparse(kernel: Kernel, statement: Statement, refs: Callable[[list[Sta
 
 NodeUse = tuple[str, Node]
 """A use of a node by a kernel, and the node: an array ("numbers", "mask", "lengths"), its "pool" and the "capacity" of
-that, a query ("position" among its numbers or bits, "number", "is_active", "length", "entry") or a change ("activate",
-"deactivate", "append")."""
+that, a query ("position" among its numbers or bits, "number", "is_active", "is_active_in" a known cell of the pool,
+"length", "entry") or a change ("activate", "deactivate", "append")."""
 CELL_MEMBERS = ("numbers", "mask", "lengths", "pool", "capacity")
 """Uses that are memory."""
 
@@ -195,18 +199,22 @@ def required_uses(what: str, node: Node) -> list[NodeUse]:
     if what in ("activate", "append") and outer:
         above: list[NodeUse] = [("activate", outer[-1])]
     else:
-        above = [("number", pool)] if pool is not None and what not in (*CELL_MEMBERS, "entry") else []
+        by_cell = (*CELL_MEMBERS, "entry", "is_active_in")
+        above = [("number", pool)] if pool is not None and what not in by_cell else []
     memory = ["mask"] if node.kind == "bitmasked" else ["numbers", "pool", "capacity"]
     own = {
         "number": ["numbers"],
         "is_active": ["mask"] if node.kind == "bitmasked" else ["number"],
+        "is_active_in": ["mask"],
         "length": ["lengths"],
         "append": ["lengths", "pool"],
         "entry": memory,
         **dict.fromkeys(("activate", "deactivate"), [*memory, *(["lengths"] if node.kind == "dynamic" else [])]),
     }
     required = [*above, *((member, node) for member in own.get(what, ()))]
-    counts_cells = what in ("number", "activate", "deactivate") or (what == "is_active" and node.kind == "bitmasked")
+    counts_cells = what in ("number", "activate", "deactivate", "is_active_in") or (
+        what == "is_active" and node.kind == "bitmasked"
+    )
     if pool is not None and counts_cells and not (what == "deactivate" and node.kind == "dynamic"):
         required.insert(0, ("position", node))
     return required
@@ -241,6 +249,8 @@ def _direct_uses(statement: Statement) -> list[NodeUse]:
             return [("capacity" if counter == "capacity" else "pool", node)]
         case DeactivateEntry(node=node):
             return [("entry", node)]
+        case IsActive(cell=Statement(), node=node):
+            return [("is_active_in", node)]
         case Activate() | Deactivate() | IsActive() | CellNumber() | Append() | Length():
             use = "number" if isinstance(statement, CellNumber) else STATEMENT_NAMES[type(statement)]
             return [(use, statement.node)]

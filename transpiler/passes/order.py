@@ -44,6 +44,7 @@ from .arithmetic.literal_bases import literal_bases
 from .arithmetic.literal_products import literal_products
 from .arithmetic.loop_divisors import loop_divisors
 from .arithmetic.normal_numbers import normal_numbers
+from .arithmetic.paired_divisors import paired_divisors
 from .arithmetic.ranges import ranges
 from .arithmetic.reciprocals import reciprocals
 from .arithmetic.root_squares import root_squares
@@ -276,7 +277,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     inverse_roots: ("div",),
     lean_products: ("matmul",),
     literal_products: ("matmul",),
-    **dict.fromkeys((constant_divisors, loop_divisors, reciprocals, short_quotients), ("div",)),
+    **dict.fromkeys((constant_divisors, loop_divisors, paired_divisors, reciprocals, short_quotients), ("div",)),
     root_squares: ("mul",),
     normal_numbers: ("rsqrt", "sqrt", "norm"),
     short_angles: ("sin", "cos", "atan2"),
@@ -438,6 +439,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         settled_extremes,  # after all passes that find or change atomic operations
         early_terms,  # after the last cleanup, which would put what is used once where it is used; it knows indices
         constant_divisors,  # after the last cleanup, which would compute the reciprocals
+        paired_divisors,  # likewise, or put what is used once where it is used
         lane_terms,  # after `early_terms`, which leaves it other branches
         until_stable(common_subexpressions, after=(lane_terms,)),  # elements that several conditions compare
         step_addresses,  # after all passes that know what an index is; before `wrapping`: it adds sums

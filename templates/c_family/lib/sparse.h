@@ -54,6 +54,11 @@ FUNCTION bool bit_is_set(const uint32_t *mask, uint32_t bit) {
     return (LOAD(mask[bit / 32u]) >> bit % 32u & 1u) != 0u;
 }
 
+// Of a mask that the kernel does not change.
+FUNCTION bool fixed_bit_is_set(const uint32_t *mask, uint32_t bit) {
+    return (mask[bit / 32u] >> bit % 32u & 1u) != 0u;
+}
+
 // Set a bit. Most bits are set already, which costs no atomic operation.
 FUNCTION void set_bit(uint32_t *mask, uint32_t bit) {
     if (!bit_is_set(mask, bit)) {

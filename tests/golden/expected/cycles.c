@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c efe33e25, cycles.py:16: cycles(lengths: ndarray[i32, 1])
+// shadesmith 0.1.0, c 062e1144, cycles.py:16: cycles(lengths: ndarray[i32, 1])
 
 struct Args {
     int *restrict lengths_data;  // lengths: ndarray[i32, 1]
@@ -7,13 +7,13 @@ struct Args {
 
 #define lengths(i) args.lengths_data[i]
 
-static int halve(int n, int steps);
+static inline int halve(int n, int steps);
 
 // cycles.py:12  def grow(n: ti.i32, steps: ti.i32) -> ti.i32:
-static int grow(int n, int steps) { return n == 1 ? steps : halve(3 * n + 1, steps + 1); }  // :13
+static inline int grow(int n, int steps) { return n == 1 ? steps : halve(3 * n + 1, steps + 1); }
 
 // cycles.py:5  def halve(n: ti.i32, steps: ti.i32) -> ti.i32:
-static int halve(int n, int steps) {
+static inline int halve(int n, int steps) {
     // cycles.py:6  if n % 2 == 0:
     if ((n & 1) == 0) {
         // cycles.py:7  return halve(n // 2, steps + 1)

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 072228c0, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
+// shadesmith 0.1.0, c 3f999031, escape.py:4: escape(pixels: ndarray[f32, 2], n: i32, t: f32)
 #include <math.h>
 #include <stdint.h>
 
@@ -35,7 +35,8 @@ static inline void task(const struct Args args, int i, int first_j) {
     #pragma omp simd
     for (int j = first_j; j < lanes_end(first_j, args.pixels_n1, LANES); j++) {
         // escape.py:7  z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
-        vec2 z = vec2_mul_vs((vec2){(float)i / args.n - 1.0f, (float)j / args.n - 0.5f}, 2.0f);
+        float inverse = 1.0f / args.n;
+        vec2 z = vec2_mul_vs((vec2){i * inverse - 1.0f, j * inverse - 0.5f}, 2.0f);
         z_x[j - first_j] = z.x;
         z_y[j - first_j] = z.y;
         // escape.py:8  iterations = 0

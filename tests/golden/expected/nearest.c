@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c a442db85, nearest.py:24:
+// shadesmith 0.1.0, c ade5edf6, nearest.py:24:
 // search(points: ndarray[f32[2], 1], found: ndarray[i32, 1])
 #include <math.h>
 
@@ -22,14 +22,14 @@ typedef struct {
 } nearest_results;
 
 // nearest.py:6  def distance(a: vec2, b: vec2) -> ti.f32:
-static float distance(vec2 a, vec2 b) {
+static inline float distance(vec2 a, vec2 b) {
     // nearest.py:7  return (a - b).norm()
     return vec2_length((vec2){a.x - b.x, a.y - b.y});
 }
 
 // nearest.py:11  def nearest(points: ti.types.ndarray(dtype=vec2, ndim=1), p: vec2, visited:
 //     ti.ref(ti.i32)) -> (ti.i32, ti.f32):
-static nearest_results nearest(const struct Args args, vec2 p, int *visited) {
+static inline nearest_results nearest(const struct Args args, vec2 p, int *visited) {
     int best = -1;  // :12
     float least = 1e9f;  // :13
     // nearest.py:14  for k in range(points.shape[0]):

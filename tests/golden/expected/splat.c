@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c a0ea30f2, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
+// shadesmith 0.1.0, c f0a6c982, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -172,7 +172,7 @@ void splat_2(const struct Args *arguments) {
 // splat.py:12  for i, j in mass:
 static inline void task_3(const struct Args args, int list_index, int i_inside, int j_inside) {
     int cell = block_list(list_index), i = cell / 8 * 4 + i_inside, j = cell % 8 * 4 + j_inside;
-    uint32_t block = block_number(i / 4, j / 4);
+    uint32_t block = block_number(cell / 8, cell % 8);
     if (i > 0 && mass(i - 1, j) > 0.0f) {  // :13
         // splat.py:14  momentum[i, j].y -= gravity * mass[i, j]
         // not atomic: no other iteration writes it (demote_atomics)
@@ -187,7 +187,6 @@ void splat_3(const struct Args *arguments) {
         if ((long long)end_list_index * 16 >= 8192)
     for (int list_index = 0; list_index < end_list_index; list_index++) {
         for (int i_inside = 0; i_inside < 4; i_inside++) {
-            #pragma omp simd
             for (int j_inside = 0; j_inside < 4; j_inside++) {
                 task_3(args, list_index, i_inside, j_inside);
             }

@@ -223,7 +223,7 @@ void main() {
 }
 
 // ===== splat_3.comp
-// shadesmith 0.1.0, vulkan 2417f827, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
+// shadesmith 0.1.0, vulkan 7b30ef07, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -276,7 +276,7 @@ layout(push_constant, scalar) uniform Args {
 // splat.py:12  for i, j in mass:
 void task(int list_index, int i_inside, int j_inside) {
     int cell = block_list(list_index), i = cell / 8 * 4 + i_inside, j = cell % 8 * 4 + j_inside;
-    uint block = block_number(i / 4, j / 4);
+    uint block = block_number(cell / 8, cell % 8);
     if (i > 0 && mass(i - 1, j) > 0.0) {  // :13
         // splat.py:14  momentum[i, j].y -= gravity * mass[i, j]
         // not atomic: no other iteration writes it (demote_atomics)

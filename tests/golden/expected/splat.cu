@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda 21fdb1b2, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
+// shadesmith 0.1.0, cuda e9f9a066, splat.py:9: splat(x: ndarray[f32, 2], gravity: f32)
 
 #define BLOCK 128
 
@@ -130,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) splat_2(const Args args) {
 // splat.py:12  for i, j in mass:
 __device__ inline void task_3(const Args &args, int list_index, int i_inside, int j_inside) {
     int cell = block_list(list_index), i = cell / 8 * 4 + i_inside, j = cell % 8 * 4 + j_inside;
-    uint32_t block = block_number(i / 4, j / 4);
+    uint32_t block = block_number(cell / 8, cell % 8);
     if (i > 0 && mass(i - 1, j) > 0.0f) {  // :13
         // splat.py:14  momentum[i, j].y -= gravity * mass[i, j]
         // not atomic: no other iteration writes it (demote_atomics)

@@ -202,3 +202,76 @@ def test_loops_that_stay_scalar_select(length, place, is_function, selects):
     ti.init(arch=ti.cpu, log_level=ti.ERROR)
     source = _of_rows(length, ti.f32, place, is_function)[0].source()
     assert (NOTE in source) == selects
+
+
+vec2 = ti.types.vector(2, ti.f32)
+
+
+def test_vectors_and_floats_that_belong_to_an_extreme(target: str) -> None:
+    @ti.func
+    def farthest(a, i, d):
+        best, at, weight, place = -1e9, vec2(0.0, 0.0), 0.0, -1
+        for k in range(6):
+            p = a[i, k]
+            w = p.x * 2.0
+            if p.dot(d) > best:
+                best = p.dot(d)
+                at = p
+                weight = w
+                place = k
+        return vec2(at.x + weight, at.y + place)
+
+    @ti.kernel
+    def walk(a: ti.types.ndarray(vec2, 2), out: ti.types.ndarray(vec2, 1)):
+        for i in out:
+            d = vec2(1.0, 0.5)
+            done, turn = 0, 0
+            while done == 0 and turn < 4:
+                p = farthest(a, i, d)
+                if p.x < 0.5:
+                    done = 1
+                d = vec2(-p.y, p.x)
+                turn += 1
+            out[i] = d
+
+    n = 30
+    points = np.random.default_rng(3).normal(size=(n, 6, 2)).astype(np.float32)
+    points[4, 2], points[5] = np.nan, np.nan
+    a, out = ti.ndarray(vec2, (n, 6)), ti.ndarray(vec2, n)
+    a.from_numpy(points)
+    walk(a, out)
+    expected = np.zeros((n, 2), np.float32)
+    for i in range(n):
+        d = np.array([1.0, 0.5], np.float32)
+        for _ in range(4):
+            products = np.where(np.isnan(points[i, :, 0]), -2e9, points[i] @ d)
+            k = int(products.argmax())
+            found = (*(points[i, k] + [points[i, k, 0] * 2, k]),) if products[k] > -1e9 else (0.0, -1.0)
+            d = np.array([-found[1], found[0]], np.float32)
+            if found[0] < 0.5:
+                break
+        expected[i] = d
+    np.testing.assert_allclose(out.to_numpy(), expected, rtol=1e-5, atol=1e-5)
+    source = walk.source(a, out, arch=ti.cpu)
+    assert "bool is_new = " in source and "at = (vec2){is_new ? p.x : at.x, is_new ? p.y : at.y};" in source
+    assert "weight = is_new ? w : weight;" in source and "best = is_new ?" in source
+    assert "is_new" not in walk.source(a, out, arch=ti.cuda)
+
+
+def test_vectors_stay_in_branches_where_iterations_may_be_lanes() -> None:
+    """gcc makes vectors of the loop around, branches or not."""
+
+    @ti.kernel
+    def nearest_point(x: ti.template(), y: ti.template(), out: ti.template()):
+        for i in x:
+            least, at = 1e30, 0.0
+            for k in range(6):
+                d = abs(x[i] - y[k])
+                if d < least:
+                    least = d
+                    at = y[k]
+            out[i] = at
+
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x, y, out = ti.field(ti.f32, 64), ti.field(ti.f32, 6), ti.field(ti.f32, 64)
+    assert "if (d < least) {" in nearest_point.source(x, y, out, arch=ti.cpu)

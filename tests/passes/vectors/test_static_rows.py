@@ -159,3 +159,34 @@ def test_words_of_bits_are_counted_in_vectors(target: str) -> None:
     bits = np.unpackbits((words[:, None] ^ words).view(np.uint8), axis=-1).sum(axis=-1) + 999 * np.eye(40, dtype=int)
     assert d.to_numpy().tolist() == bits.min(axis=1).tolist()
     assert "#pragma GCC unroll 1\n" in distances.source(a, d, arch="cpu")
+
+
+def test_short_loops_that_are_not_static_stay_loops_too(target: str) -> None:
+    """gcc unrolls those of up to 16 iterations; a function that counts bits by shifts is one of vectors."""
+
+    @ti.func
+    def bits(word: ti.u32):
+        v = word - ((word >> 1) & ti.u32(0x55555555))
+        v = (v & ti.u32(0x33333333)) + ((v >> 2) & ti.u32(0x33333333))
+        return ti.cast((((v + (v >> 4)) & ti.u32(0x0F0F0F0F)) * ti.u32(0x01010101)) >> 24, ti.i32)
+
+    @ti.kernel
+    def distances(a: ti.template(), d: ti.template()):
+        for i in d:
+            least = 999
+            for j in range(40):
+                n = 0
+                for w in range(8):
+                    n += bits(a[i, w] ^ a[j, w])
+                if i != j:
+                    least = min(least, n)
+            d[i] = least
+
+    words = np.random.default_rng(0).integers(0, 2**32, (40, 8)).astype(np.uint32)
+    a, d = ti.field(ti.u32, (40, 8)), ti.field(ti.i32, 40)
+    a.from_numpy(words)
+    distances(a, d)
+    counts = np.unpackbits((words[:, None] ^ words).view(np.uint8), axis=-1).sum(axis=-1) + 999 * np.eye(40, dtype=int)
+    assert d.to_numpy().tolist() == counts.min(axis=1).tolist()
+    assert "#pragma GCC unroll 1\n" in distances.source(a, d, arch="cpu")
+    assert "unroll 1" not in distances.source(a, d, arch="cuda")

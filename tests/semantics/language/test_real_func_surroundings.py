@@ -68,7 +68,10 @@ def test_a_function_for_each_compile_time_argument(target: str) -> None:
 
     assert run(5) == 1500 + 20 + 18
     text = run.source(1, arch=ti.cpu)
-    assert text.count("static int repeated_3(int a)") == 1 and text.count("static int repeated_4(int a)") == 1
+    assert (
+        text.count("static inline int repeated_3(int a)") == 1
+        and text.count("static inline int repeated_4(int a)") == 1
+    )
 
 
 def test_functions_and_types_as_arguments(target: str) -> None:

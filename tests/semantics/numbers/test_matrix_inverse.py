@@ -118,3 +118,38 @@ def test_shapes_that_are_not_square_are_refused(name: str, tmp_path) -> None:
     ) as caught:
         space["k"](ti.Matrix([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
     assert "line 4, column 9" in str(caught.value)
+
+
+def test_large_singular_matrices_have_the_determinant_0(target: str) -> None:
+    """The product of the pivots before the zero overflows."""
+    a, d = ti.Matrix.field(4, 4, ti.f32, 4), ti.field(ti.f32, 4)
+    values = np.zeros((4, 4, 4), np.float32)
+    for k in range(4):
+        values[k] = np.diag([1e25] * 4)
+        values[k, k, k] = 0.0
+    a.from_numpy(values)
+
+    @ti.kernel
+    def measure():
+        for i in a:
+            d[i] = a[i].determinant()
+
+    measure()
+    assert d.to_numpy().tolist() == [0.0] * 4
+
+
+def test_gcc_unrolls_the_elimination_of_4x4_matrices() -> None:
+    """Then it makes lanes of vectors of the loop around: no loop is left in it, and no return before the end."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    a, b, d = ti.Matrix.field(4, 4, ti.f32, 16), ti.Matrix.field(4, 4, ti.f32, 16), ti.field(ti.f32, 16)
+
+    @ti.kernel
+    def invert():
+        for i in a:
+            b[i] = a[i].inverse()
+            d[i] = a[i].determinant()
+
+    source = invert.source(arch=ti.cpu)
+    assert source.count("    #pragma GCC unroll 4\n    for (int k = 0; k < 4; k++) {\n") == 2
+    function = source[source.index("mat4_determinant(") :]
+    assert "        return" not in function[: function.index("\n}")]

@@ -310,3 +310,60 @@ def test_material_points_on_a_sparse_grid(target: str) -> None:
     for one, other in zip(dense, sparse, strict=True):
         assert np.isfinite(one).all()
         np.testing.assert_allclose(one, other, rtol=2e-3, atol=2e-4)
+
+
+def test_bits_in_a_known_cell_are_tested_there(target: str) -> None:
+    """Where the kernel changes no activity, the number of the cell and its bits are plain loads in C and CUDA."""
+    x, n = ti.field(ti.f32), 64
+    block = ti.root.pointer(ti.ij, (2, 4)).bitmasked(ti.ij, (32, 16))
+    block.place(x)
+
+    @ti.kernel
+    def fill():
+        for i, j in ti.ndrange(n, n):
+            if (i * 7 + j * 13) % 5 == 0 and j < 40:
+                x[i, j] = i + j * 0.5
+
+    @ti.kernel
+    def double():
+        for i, j in x:
+            x[i, j] = 2.0 * x[i, j] + 1.0
+
+    @ti.kernel
+    def spread():
+        for i, j in x:
+            if i + 1 < n:
+                x[i + 1, j] = -1.0
+
+    fill()
+    double()
+    i, j = np.mgrid[:n, :n]
+    active = ((i * 7 + j * 13) % 5 == 0) & (j < 40)
+    assert np.array_equal(x.to_numpy(), np.where(active, 2 * (i + j * 0.5) + 1, 0).astype(np.float32))
+    for arch in (ti.cpu, ti.cuda):
+        source = double.source(arch=arch)
+        assert "x_bits_is_active_in(x_block, i, j)" in source and "fixed_bit_is_set(" in source
+        assert "x_block_number(cell / 4, cell % 4)" in source and "restrict" in source.split("x_data;")[0]
+        assert "omp simd" not in source
+        assert "fixed_bit_is_set(" not in spread.source(arch=arch)
+    assert "x_bits_is_active_in(x_block, i, j)" in double.source(arch=ti.vulkan)
+
+
+def test_iterations_that_look_cells_up_are_no_lanes() -> None:
+    """Vectors of elements whose cells are found one by one take gcc longer."""
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    x, y = ti.field(ti.f32), ti.field(ti.f32)
+    ti.root.pointer(ti.i, 4).dense(ti.i, 16).place(x, y)
+
+    @ti.kernel
+    def smooth():
+        for i in x:
+            if i > 0:
+                y[i] = x[i - 1] + x[i]
+
+    @ti.kernel
+    def scale():
+        for i in x:
+            y[i] = x[i] * 2.0
+
+    assert "omp simd" not in smooth.source(arch=ti.cpu) and "omp simd" in scale.source(arch=ti.cpu)

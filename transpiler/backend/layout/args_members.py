@@ -277,7 +277,7 @@ class ArgsMembers:
 
         Fields share no memory. Ndarrays may overlap: nothing is promised of one if it or another is written. Nor is
         anything promised of memory that the threads of a grid exchange, that has buffer references of two types, or
-        where there are sparse nodes.
+        where cells of sparse nodes may be activated; in other kernels no pointer to cells reaches the lists or masks.
         """
         usage = self.usage
         reads = any(array in usage.read or array in usage.read_back for array in arrays)
@@ -286,7 +286,8 @@ class ArgsMembers:
         others = () if not may_overlap else self.overlapping if writes else self.overlapping_written
         is_shared = any(other not in arrays for other in others)
         has_two_types = not self.language.has_pointers and any(array in usage.words for array in arrays)
-        return Access(reads, writes, self.cells is None and not (usage.fences or is_shared or has_two_types))
+        changes = self.cells is not None and (self.cells.changes_cells or not self.language.has_pointers)
+        return Access(reads, writes, not (changes or usage.fences or is_shared or has_two_types))
 
     def _tree_pointer(self, tree: TreeSource) -> str:
         arrays = [a for a in self.usage.arrays if a.place is not None and memory_of(a.place) is tree.part]

@@ -75,6 +75,11 @@ class SparseSource:
         """The language of the target."""
         return self.target.language
 
+    @property
+    def changes_cells(self) -> bool:
+        """Whether the kernel may change which cells are active."""
+        return any(what in WRITTEN for what, _ in self.needs)
+
     # --- names and members
 
     def name(self, node: Node) -> str:
@@ -152,16 +157,17 @@ class SparseSource:
         head = f"#define {self.identifier(what, node)}"
         indices = ", ".join(letters)
         if what == "position":
-            return f"{head}({', '.join([CELL, *_inside(node, letters)])}) ({self._linear(node, letters, CELL)})"
+            return f"{head}({', '.join([CELL, *indices_inside(node, letters)])}) ({self._linear(node, letters, CELL)})"
         if what == "number":
             number = self.element("numbers", node, self._entry(node, letters))
             if ("numbers", node) in self.writes:
                 # Other threads write it, and the cache of a multiprocessor may be stale.
                 number = self.language.volatile_load.format(number)
             return f"{head}({indices}) {number}"
+        if what == "is_active_in":
+            return f"{head}({', '.join([CELL, *indices_inside(node, letters)])}) {self._bit(node, letters, CELL)}"
         if what == "is_active" and node.kind == "bitmasked":
-            arguments = f"{self.as_argument('mask', node)}, {self._entry(node, letters)}"
-            return f"{head}({indices}) {self._helper('bit_is_set')}({arguments})"
+            return f"{head}({indices}) {self._bit(node, letters)}"
         if what == "is_active":
             return f"{head}({indices}) ({self.identifier('number', node)}({indices}) >= {self._helper('FIRST_CELL')})"
         if what == "length":
@@ -170,6 +176,12 @@ class SparseSource:
             value, _ = self.language.converted("int", length, PRIMARY)
             return f"{head}({', '.join(of_list)}) {value}"
         return ""
+
+    def _bit(self, node: Node, letters: Sequence[str], cell: str | None = None) -> str:
+        """Return the test of the bit of a cell; other threads may change it if the kernel does."""
+        is_fixed = self.language.has_pointers and ("mask", node) not in self.writes
+        test = self._helper("fixed_bit_is_set" if is_fixed else "bit_is_set")
+        return f"{test}({self.as_argument('mask', node)}, {self._entry(node, letters, cell)})"
 
     def of_pool(self, node: Node, what: str) -> str:
         """Return a counter of a pool, or its cells."""
@@ -193,7 +205,7 @@ class SparseSource:
         """Return the position of a cell among the numbers, or bits, of its node. cell: the pool's around it."""
         cell = self._cell_above(node, node, letters) if cell is None else cell
         if ("position", node) in self.needs:
-            return f"{self.identifier('position', node)}({', '.join([cell, *_inside(node, letters)])})"
+            return f"{self.identifier('position', node)}({', '.join([cell, *indices_inside(node, letters)])})"
         return self._linear(node, letters, cell)
 
     def _linear(self, node: Node, letters: Sequence[str], cell: str) -> str:
@@ -203,7 +215,7 @@ class SparseSource:
             row, is_sum = linear_sum(path[:-1], node, letters, self.target, cell)
             return _sum(_product(row, chunks_of(node), is_sum), self._chunk(node, letters))
         if node.kind == "bitmasked" and cell:
-            own = linear(path, node, letters, self.target) if _inside(node, letters) else "0"
+            own = linear(path, node, letters, self.target) if indices_inside(node, letters) else "0"
             return _sum(_product(cell, mask_words(node) * 32), grouped(own) if own in LETTERS else own)
         return linear(path, node, letters, self.target, cell)
 
@@ -367,7 +379,7 @@ def _note(need: NodeUse, name: str) -> str:
     return NOTES[what].format(node=name, cell=cell, part=part)
 
 
-def _inside(node: Node, letters: Sequence[str]) -> list[str]:
+def indices_inside(node: Node, letters: Sequence[str]) -> list[str]:
     """Return the indices that are needed if the cell of the pool above is known."""
     needed = {component.dimension for component in cell_components(node) if component.extent > 1}
     return [letters[dimension] for dimension in sorted(needed)]

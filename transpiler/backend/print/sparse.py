@@ -25,7 +25,7 @@ from ...ir.sparse_storage import COUNTERS
 from ...ir.statements import GlobalPtr, GlobalStore
 from ...ir.tasks import Kernel, Task
 from ..languages.common.syntax_forms import PRIMARY, Rendered
-from ..layout.sparse_functions import SparseSource
+from ..layout.sparse_functions import SparseSource, indices_inside
 from .expressions import WRITERS as VALUES
 from .expressions import Expressions
 from .statements import Statements, print_call
@@ -62,7 +62,7 @@ def _query(what: str) -> Callable[[Expressions, Statement], Rendered]:
     """Return the printer of a query as a macro call."""
 
     def write(e: Expressions, value: Statement) -> Rendered:
-        assert isinstance(value, (IsActive, CellNumber, Length))
+        assert isinstance(value, (CellNumber, Length))
         nodes = _nodes(e)
         e.used.cells[what, value.node] = None
         return Rendered(
@@ -70,6 +70,16 @@ def _query(what: str) -> Callable[[Expressions, Statement], Rendered]:
         )
 
     return write
+
+
+def _is_active(e: Expressions, value: IsActive) -> Rendered:
+    """Print a test as a macro call; one in a known cell of a pool takes the indices that matter inside it."""
+    nodes, what = _nodes(e), "is_active" if value.cell is None else "is_active_in"
+    e.used.cells[what, value.node] = None
+    arguments = [e.of(index).source for index in value.indices]
+    if value.cell is not None:
+        arguments = [e.of(value.cell).source, *indices_inside(value.node, arguments)]
+    return Rendered(f"{nodes.identifier(what, value.node)}({', '.join(arguments)})")
 
 
 def _count(e: Expressions, value: PoolCount) -> Rendered:
@@ -108,7 +118,7 @@ WRITERS: dict[type, Callable[..., None]] = {
 }
 """How each of these effects is printed."""
 
-VALUES[IsActive] = _query("is_active")
+VALUES[IsActive] = _is_active
 VALUES[CellNumber] = _query("number")
 VALUES[Length] = _query("length")
 VALUES[PoolCount] = _count

@@ -1,4 +1,4 @@
-"""Leaves static loops over neighbouring elements as loops in C, whose compiler makes vectors of them.
+"""Leaves short loops over neighbouring elements as loops in C, whose compiler makes vectors of them.
 
     for j in 0..n                                       for j in 0..n
         for c in static(range(32))               ->         for c in 0..32
@@ -10,13 +10,15 @@ and .46 ms (Zen 3, gcc 12).
 
 The loop around gains more where it has vectors itself, and it can have them only if the inner loop is unrolled. So the
 loops qualify whose elements are neighbours along the static loop, but a row apart along the loop around. Of loops with
-up to 16 iterations gcc unrolls those without a hint, too; those inside of other short loops it takes together with
-them, and they stay as they are.
+up to 16 iterations gcc unrolls those without a hint, too, static or not; those inside of other short loops it takes
+together with them, and they stay as they are. Distances between 1,200 words of eight times 32 bits, which a function
+counts by shifts and masks, as gcc recognizes, took one core 3.6 ms before, 1.1 ms after (Zen 4; LLVM: .72).
 """
 
 from __future__ import annotations
 
-from ...ir.nodes import Block, Statement, blocks, walk
+from ...ir.functions import Call
+from ...ir.nodes import Block, Effect, Statement, blocks, walk
 from ...ir.statements import (
     GlobalLoad,
     GlobalPtr,
@@ -24,6 +26,7 @@ from ...ir.statements import (
     MatrixElement,
     MatrixPtr,
     RangeFor,
+    Return,
     While,
     base_pointer,
     is_const,
@@ -31,6 +34,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ...ir.threads import ThreadFor
+from ...ir.types import Scalar
 from ..analysis.loops.vector_rows import FEWEST, is_along, is_combined, is_plain
 from ..analysis.queries import computed_from, is_index_of, trip_count
 from ..context import PassContext
@@ -56,7 +60,7 @@ def _in_block(block: Block, around: RangeFor | While, is_long: bool, context: Pa
     for statement in block:
         if isinstance(statement, ThreadFor):  # its iterations are the lanes of vectors
             continue
-        if isinstance(statement, RangeFor) and statement.unroll and _is_row(statement, around, is_long, context):
+        if isinstance(statement, RangeFor) and _is_unrolled(statement) and _is_row(statement, around, is_long, context):
             statement.unroll = False
             statement.unroll_count = 1 if (trip_count(statement) or 0) <= UNROLLED else 0
             changed = True
@@ -69,14 +73,19 @@ def _in_block(block: Block, around: RangeFor | While, is_long: bool, context: Pa
     return changed
 
 
+def _is_unrolled(loop: RangeFor) -> bool:
+    """Return whether gcc unrolls a loop, by a hint or because it is short."""
+    return loop.unroll or (not loop.unroll_count and (trip_count(loop) or UNROLLED + 1) <= UNROLLED)
+
+
 def _is_row(loop: RangeFor, around: RangeFor | While, is_long: bool, context: PassContext) -> bool:
-    """Return whether the iterations of a static loop are those of a vector, and those around it are not."""
+    """Return whether the iterations of a loop are those of a vector, and those around it are not."""
     if len(loop.starts) > 1 or not is_const(loop.steps[0], 1):
         return False
     if (trip_count(loop) or 0) <= (FEWEST - 1 if is_long else UNROLLED):
         return False
     statements = list(walk(loop.body))
-    if not all(is_plain(statement) for statement in statements):
+    if not all(is_plain(s) or _computes(s) for s in statements):
         return False
     varying = {s for s in statements if any(is_index_of(value, loop) for value in computed_from(s))}
     loads = [s for s in statements if isinstance(s, GlobalLoad) and s.pointer in varying]
@@ -91,6 +100,14 @@ def _is_row(loop: RangeFor, around: RangeFor | While, is_long: bool, context: Pa
     if not all(_is_element(place, loop, varying) for place in places):
         return False
     return any(_is_apart(load.pointer, around) for load in loads)
+
+
+def _computes(statement: Statement) -> bool:
+    """Return whether a statement calls a function that only computes a number from numbers."""
+    if not isinstance(statement, Call) or statement.EFFECT != Effect.NONE or not isinstance(statement.type, Scalar):
+        return False
+    inside = walk(statement.function.body)
+    return all(is_plain(s) or _computes(s) or (isinstance(s, Return) and len(s.values) == 1) for s in inside)
 
 
 def _is_element(pointer: Statement, loop: RangeFor, varying: set[Statement]) -> bool:

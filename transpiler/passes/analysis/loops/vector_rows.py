@@ -27,7 +27,10 @@ from ..queries import computed_from, is_dense, is_index_of
 FEWEST = 8
 """The fewest iterations of a loop that stays: they are a vector of f32."""
 PLAIN = (Const, LoopIndex, ArgLoad, ArrayShape, GlobalPtr, MatrixPtr, Alloca, GlobalLoad, LocalLoad, LocalStore, Cast)
-OPERATIONS = frozenset({"add", "sub", "mul", "div", "neg", "abs", "sqrt", "bit_and", "bit_or", "bit_xor", "popcnt"})
+OPERATIONS = frozenset({
+    "add", "sub", "mul", "div", "neg", "abs", "sqrt", "bit_and", "bit_or", "bit_xor", "shl", "sar", "shr", "popcnt",
+    "wrapping_add", "wrapping_sub", "wrapping_mul",
+})  # fmt: skip
 """Operations that processors have for vectors; counts of bits with AVX-512."""
 
 

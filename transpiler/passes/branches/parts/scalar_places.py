@@ -12,9 +12,22 @@ from collections.abc import Iterator
 from ....ir.functions import Call, reachable
 from ....ir.nodes import Block, Statement, blocks, operands, walk
 from ....ir.ops import LIBRARY
-from ....ir.statements import AtomicOp, Break, LocalLoad, LocalStore, Operation, RangeFor, While, base_pointer, repeats
+from ....ir.statements import (
+    AtomicOp,
+    Break,
+    IfExp,
+    LocalLoad,
+    LocalStore,
+    Operation,
+    RangeFor,
+    While,
+    base_pointer,
+    repeats,
+)
 from ....ir.tasks import Kernel
 from ....ir.threads import ThreadFor
+
+LOGICAL = ("logical_and", "logical_or")
 
 
 def scalar_places(kernel: Kernel) -> set[Statement]:
@@ -69,7 +82,9 @@ def _breaks(block: Block) -> bool:
 
 
 def _counts(loop: While) -> bool:
-    """Return whether a variable of the condition changes by the same number in each iteration, and only so."""
+    """Return whether the condition is about a variable alone that changes by the same number in each iteration."""
+    if any(isinstance(s, IfExp) or (isinstance(s, Operation) and s.op in LOGICAL) for s in walk(loop.condition)):
+        return False  # `not done and k < 20`
     inside = [s for body in (loop.condition, loop.body) for s in walk(body)]
     stores = [s for s in inside if isinstance(s, LocalStore)]
     compared = {s.pointer for s in walk(loop.condition) if isinstance(s, LocalLoad)}

@@ -45,12 +45,16 @@ AXES = "ijklmnop"
 """Names of indices that have no name in Python."""
 
 
-def is_active(builder: Builder, node: Node, indices: list[Statement]) -> Statement:
-    """Add a test whether a cell of a node, or the element of a place, is active. indices: counted from 0."""
+def is_active(builder: Builder, node: Node, indices: list[Statement], number: CellNumber | None = None) -> Statement:
+    """Add a test whether a cell of a node, or the element of a place, is active.
+
+    indices: counted from 0. number: of the cell of a pool that contains it, if it is known.
+    """
     lowest = sparse_above(node)[-1]
     cell = scaled(builder, node, lowest, indices)
     if lowest.kind != "dynamic":
-        return builder.add(IsActive(lowest, cell, type=u1))
+        is_inside = number is not None and lowest.kind == "bitmasked" and pool_above(lowest) is number.node
+        return builder.add(IsActive(lowest, cell, number if is_inside else None, type=u1))
     item, of_list = item_of(builder, lowest, cell)
     return builder.op("lt", item, builder.add(Length(lowest, of_list, type=i32)))
 
@@ -158,22 +162,17 @@ def over_active_cells(
             for axis, (index, name) in enumerate(zip(counted, names, strict=True))
         ]
         same = dict(zip(counted, user_indices, strict=True))
-        numbered = lowest if lowest.has_pool else pool_above(lowest)
+        numbered, number = lowest if lowest.has_pool else pool_above(lowest), None
         if numbered is not None and numbered is not node:
-            cell = [
-                builder.op("plain_div", same.get(index, index), builder.const(ratio))
-                if ratio > 1
-                else same.get(index, index)
-                for index, ratio in cell_loop.cell
-            ]
+            cell = [same.get(index, index) for index in cell_loop.cell]
             cell = scaled(builder, lowest, numbered, cell)
-            builder.add(CellNumber(numbered, cell, type=u32, name=node_name(kernel, numbered)))
+            number = builder.add(CellNumber(numbered, cell, type=u32, name=node_name(kernel, numbered)))
         if listing.noted is not None:
             cell_indices = [same.get(index, index) for index in indices]
             builder.add(If(listing.is_noted(cell_indices), loop.body))
         elif lowest.kind == "dynamic" or sparse_above(node)[-1] is not lowest:
             cell_indices = [same.get(index, index) for index in indices]
-            builder.add(If(is_active(builder, node, cell_indices), loop.body))
+            builder.add(If(is_active(builder, node, cell_indices, number), loop.body))
         else:
             new.body.statements += loop.body.statements
     return builder.block.statements, new, user_indices
@@ -329,7 +328,8 @@ class _CellLoop:
     Attributes:
         outer: a pool, or a bitmasked node that is listed.
         axes: by axis of the tree, the axis of the loop for cells of `inner` inside one cell of `outer`.
-        cell: for each index of the cell of `outer`, an index of `inner` and how many of these it has, after `indices`.
+        cell: the indices of the cell of `outer`, after `indices`. Its number is found by these, not those of `inner`,
+            so that compilers see that it is the same for all cells of `inner`.
     """
 
     def __init__(
@@ -337,7 +337,7 @@ class _CellLoop:
     ) -> None:
         self.kernel, self.outer, self.inner = kernel, outer, inner
         self.axes: dict[int, int] = {}
-        self.cell: list[tuple[Statement, int]] = []
+        self.cell: list[Statement] = []
         ends: list[Statement] = []
         names_of_axes: list[str] = []
         if outer is not None:
@@ -363,7 +363,6 @@ class _CellLoop:
     def indices(self, builder: Builder) -> list[Statement]:
         """Add the indices of the cell of `inner`, counted from 0, to the body of the loop."""
         outer = self._outer_indices(builder)
-        cell = {axis: (index, 1) for axis, index in outer.items()}
         result = []
         for axis, extent in zip(axes_of(self.inner), shape_of(self.inner), strict=True):
             offset_in_cell = self._index(builder, self.axes[axis]) if axis in self.axes else None
@@ -376,9 +375,7 @@ class _CellLoop:
                 index = builder.op("mul", index, builder.const(ratio))
             index = index if offset_in_cell is None else builder.op("add", index, offset_in_cell)
             result.append(index)
-            if ratio > 1 and self.outer is not None:  # `i / 4` needs no name, other than what `i` is made of
-                cell[axis] = index, ratio
-        self.cell = [cell[axis] for axis in sorted(cell)]
+        self.cell = [outer[axis] for axis in sorted(outer)]
         return result
 
     def _index(self, builder: Builder, axis: int) -> Statement:
