@@ -115,7 +115,7 @@ class Choices:
     def value(self, leaves: list[str], kind: str, depth: int = 2) -> str:
         """Return an expression."""
         if depth == 0 or self.random.random() < 0.25:
-            number = self.random.randint(0 if kind == "u32" else -3, 3)
+            number = self.random.randint(0 if kind[0] == "u" else -3, 3)
             literal = f"ti.{kind}({float(number) if kind.startswith('f') else number})"
             return self.random.choice([*leaves, *leaves, literal])
         first, second = (self.value(leaves, kind, depth - 1) for _ in range(2))

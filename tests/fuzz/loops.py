@@ -344,7 +344,7 @@ def scans(one: Any) -> list[str]:
     op = one.one(
         "s += {}", "s = {} + s", "s = first + {}", "s += {}" if kind in ("f32", "f64") else "s = ti.max(s, {})"
     )
-    update = [op.format(one.one(x, x, f"ti.{kind}(2)", f"{b} + {x_k}", a))]
+    update = [op.format(one.one(x, x, f"ti.{kind}(2)", f"{b} + {x_k}", a, "k" if kind == "i32" else x))]
     if one.one(0, 0, 1):
         update = [f"if {x_k} {one.one('>', '!=')} ti.{kind}(1):", *indented(update)]
     behind = at.format("a", f"{k} {'-' if k == 'k' else '+'} 1")

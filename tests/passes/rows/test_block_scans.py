@@ -61,6 +61,34 @@ def test_sums_in_place_in_a_loop_of_one_iteration(target: str) -> None:
     assert NOTE in cuda(scan)
 
 
+@pytest.mark.parametrize("is_in_branch", [False, True])
+@pytest.mark.parametrize("is_sum", [False, True])
+def test_terms_that_are_the_index(target: str, is_in_branch: bool, is_sum: bool) -> None:
+    """What is added is the index of the loop itself, which the loop over groups of iterations has not."""
+    values = (np.arange(700) * 7 % 5).astype(np.int32)
+    a, last = ti.field(ti.i32, 700), ti.field(ti.i32, 700)
+    a.from_numpy(values)
+
+    @ti.kernel
+    def scan() -> ti.i32:
+        found = 0
+        ti.loop_config(serialize=True)
+        for k in range(3, 700):
+            if ti.static(is_in_branch):
+                if a[k] == 0:
+                    found = found + k if ti.static(is_sum) else ti.max(found, k)
+            else:
+                found = found + k if ti.static(is_sum) else ti.max(found, k)
+            last[k] = found
+        return found
+
+    terms = np.where((values == 0) | (not is_in_branch), np.arange(700), 0)
+    terms[:3] = 0
+    expected = np.cumsum(terms) if is_sum else np.maximum.accumulate(terms)
+    assert scan() == expected[-1] and np.array_equal(last.to_numpy(), expected)
+    assert NOTE in cuda(scan)
+
+
 def test_a_function_reads_what_one_thread_stores() -> None:
     """All threads have called it before the first one stores."""
     ti.init(arch=ti.cpu, log_level=ti.ERROR)

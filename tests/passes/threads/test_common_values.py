@@ -139,3 +139,27 @@ def test_which_values_move(line: str, is_moved: bool, tmp_path: Path) -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
     module = written_programs.write(tmp_path / "program.py", PROGRAM.replace("LINE", line))
     assert (NOTE in module.run.source(arch=ti.cuda)) == is_moved
+
+
+def test_a_vector_that_a_choice_results_in(target: str) -> None:
+    """It has no other user; the loop loads it as a whole."""
+    ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
+    x, c = numbers(12, 9), numbers(40, 9)
+    a, b, y = field_of(x), field_of(c), ti.field(ti.f32, (12, 40))
+
+    @ti.kernel
+    def choose():
+        for n, o in y:
+            s = 0.0
+            for i in range(9):
+                p = powers(a[n, i])
+                q = p if b[o, i] > 0.5 else ti.Vector([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+                s += q[0] * q[5] + q[2]
+            y[n, o] = s
+
+    choose()
+    p = powers_of(x)
+    taken = (p[0] * p[5] + p[2])[:, None, :]
+    expected = np.where(c > 0.5, taken, 9.0).sum(2)  # 1 * 6 + 3
+    assert np.allclose(y.to_numpy(), expected, rtol=1e-5)
+    assert NOTE in choose.source(arch=ti.cuda)

@@ -69,3 +69,19 @@ def test_rows_of_16_halves_and_more_have_blocks(tmp_path, end: str | int, blocks
 def test_stores_and_distant_halves_have_none(tmp_path, term: str) -> None:
     ti.init(arch=ti.cpu, log_level=ti.ERROR)
     assert CALL not in made(tmp_path / "others.py", "n", term).source(*arrays(), 9)
+
+
+def test_halves_of_arrays_with_gaps_stay_apart(tmp_path) -> None:
+    """Neighbours along an axis of a transposed array, or of every second element, do not follow each other."""
+    results = []
+    for arch in (ti.cpu, ti.python):
+        ti.init(arch=arch, log_level=ti.ERROR, enable_fallback=False)
+        x, w, y = arrays()
+        x, w = x.repeat(2, axis=1)[:, ::2], np.stack([w, -w], 1)[:, 0]
+        x[1] = w  # a conversion of whole rows would mix them
+        sums = made(tmp_path / f"{arch}.py", 64, PRODUCT)
+        sums(x, w, y, 64)
+        results.append(y)
+        if arch == ti.cpu:
+            assert f"    {CALL}" not in sums.source(x, w, y, 64)
+    assert np.array_equal(*results, equal_nan=True)

@@ -61,7 +61,7 @@ from ...lazy_dataclasses import dataclass
 from ...options import MAX_ITERATIONS, Capabilities, CompileOptions
 from ..analysis.linear import Reader
 from ..analysis.loops.synchronizable import may_synchronize
-from ..analysis.queries import given_end, is_given, trip_count
+from ..analysis.queries import given_end, is_given, is_index_of, trip_count
 from ..context import PassContext
 from ..tasks.parts.copies import copy_of, put_in_place, say_when, split
 from ..tiles.parts.tiled_loops import add_axis, new_shared, replace_indices
@@ -366,13 +366,14 @@ class _Sharing:
             index.name = name
             is_own = builder.op("lt", self.thread, left)
             is_own.hint = "is_in_loop"
+            scans = [_with_index(scan, row, index) for scan in found.scans]
             replace_indices(row.body, row, {0: index})
             builder.block.statements += [s for s in row.body if s in found.before]
-            sums = self._add_scans(found.scans, is_own, name, remarks if is_one else ())
+            sums = self._add_scans(scans, is_own, name, remarks if is_one else ())
             if not is_one and self.threads > WARP:
                 builder.add(Barrier("block"))  # the next iterations overwrite the shared arrays
             own = dict[Statement, Alloca]()
-            own |= {scan.variable: variable for scan, (variable, _) in zip(found.scans, sums, strict=True)}
+            own |= {scan.variable: variable for scan, (variable, _) in zip(scans, sums, strict=True)}
             with builder.into(builder.add(If(is_own)).then):
                 builder.block.statements += [s for s in row.body if s not in found.before]
                 for access in walk(builder.block):
@@ -380,7 +381,7 @@ class _Sharing:
                         access.pointer = own.get(access.pointer, access.pointer)
             inside = set(walk(row.body))
             used = {s.pointer for s in walk(self.task.body) if isinstance(s, LocalLoad) and s not in inside}
-            for scan, (_, total) in zip(found.scans, sums, strict=True):
+            for scan, (_, total) in zip(scans, sums, strict=True):
                 if not is_one or scan.variable in used:
                     builder.store(scan.variable, builder.op(scan.op, builder.load(scan.variable), total()))
 
@@ -468,6 +469,12 @@ class _Sharing:
         total = builder.add(Collective("shuffle", [value, builder.const(count - 1)], type=value.type))
         total.hint = "total"
         return total
+
+
+def _with_index(scan: Scan, row: RangeFor, index: Statement) -> Scan:
+    """Return a scan with another value in place of the index of its loop, where that itself is added."""
+    term = index if is_index_of(scan.term, row) else scan.term
+    return Scan(scan.variable, scan.store, scan.op, term, scan.condition)
 
 
 @dataclass(eq=False, slots=True)

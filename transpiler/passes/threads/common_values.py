@@ -26,7 +26,7 @@ from operator import attrgetter
 from ...ir.builder import Builder
 from ...ir.constants import constant_range
 from ...ir.functions import Call
-from ...ir.nodes import Block, Statement, clone, operands, replace_uses, walk, walk_blocks
+from ...ir.nodes import Block, Statement, clone, operands, reads, replace_uses, walk, walk_blocks
 from ...ir.statements import (
     Const,
     GlobalTemporary,
@@ -93,7 +93,7 @@ def _stored(task: Task, repeated: Repeated) -> _Stored | None:
     if not isinstance(kind, (Scalar, Tensor)):
         return None
     element, numbers = (kind, 1) if isinstance(kind, Scalar) else (kind.element, kind.size)
-    users = [s for s in walk(task.body) if value in operands(s)]
+    users = [s for s in walk(task.body) if value in reads(s)]  # it may be what a choice results in
     is_whole = not all(map(_is_element, users))
     if isinstance(kind, Tensor) and len(kind.shape) == 1 and not is_whole:
         numbers = max(map(_end_of, users))

@@ -11,6 +11,7 @@ instruction. Products of 1024 x 512 halves with as many took one core 191 ms bef
 attention over 1,024 keys of 64 halves 197 and 97 ms (112).
 
 A loop qualifies that stores to no array, since it may be one that it loads from. Rows of up to 64 halves are one block.
+Neighbours of an ndarray with distances of its own (`Array.strided`) need not follow each other in memory.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def _is_neighbour(cast: Cast, loop: RangeFor, varying: set[Statement], inside: s
     if not isinstance(cast.value, GlobalLoad) or cast.type != f32 or not isinstance(cast.value.pointer, GlobalPtr):
         return False
     pointer = cast.value.pointer
-    if pointer.is_flat or not is_along(pointer.indices, loop, varying):
+    if pointer.is_flat or pointer.array.strided or not is_along(pointer.indices, loop, varying):
         return False
     last = pointer.indices[-1]
     parts = [*pointer.indices[:-1], *(last.operands if isinstance(last, Operation) else [last])]
