@@ -375,3 +375,51 @@ def test_some_thousand_additions_have_copies(threads: int) -> None:
     assert has_copies(count_field) and "own.counts_data" in count.source(index, found)
     for each in (found, counts.to_numpy()):
         np.testing.assert_array_equal(each, np.bincount(index, minlength=BINS))
+
+
+@pytest.mark.parametrize("is_ndarray", [False, True])
+@pytest.mark.parametrize("kind", ["i32", "f32", "both"])
+def test_a_loop_with_sums_of_all_iterations_too(target: str, kind: str, is_ndarray: bool) -> None:
+    """k-means counts the points of each cluster, and sums up how far away they are."""
+    place, counts, total, most = ti.field(ti.i32, N), ti.field(ti.i32, BINS), ti.field(ti.i32, ()), ti.field(ti.f32, ())
+    sums = ti.ndarray(ti.f32, BINS)
+    index = places()
+    place.from_numpy(index)
+    of_integers, of_floats = kind != "f32", kind != "i32"
+
+    @ti.kernel
+    def scatter(sums: Any1, count: ti.i32):
+        for i in range(count):
+            counts[place[i]] += 1
+            if ti.static(is_ndarray):
+                sums[place[i]] += 2.0
+            if ti.static(of_integers):
+                total[None] += place[i]
+            if ti.static(of_floats):
+                most[None] += 0.5
+
+    for _ in range(2):
+        scatter(sums, N)
+    expected = np.bincount(index, minlength=BINS) * 2
+    np.testing.assert_array_equal(counts.to_numpy(), expected)
+    np.testing.assert_array_equal(sums.to_numpy(), expected * 2.0 * is_ndarray)
+    assert total[None] == index.sum() * 2 * of_integers
+    assert most[None] == N * of_floats
+    source = scatter.source(sums, N, arch=ti.cpu)
+    assert "counts_copies" in source and ("_sum_of[PARTS]" in source) == of_floats
+
+
+def test_loops_in_loops_with_sums_of_all_iterations_too(target: str) -> None:
+    bins, total = ti.field(ti.i32, BINS), ti.field(ti.i64, ())
+
+    @ti.kernel
+    def scatter():
+        for i, j, k in ti.ndrange(16, 40, 30):
+            bins[(i * j + k) % BINS] += 1
+            total[None] += i + j
+
+    scatter()
+    i, j, k = np.meshgrid(range(16), range(40), range(30), indexing="ij")
+    np.testing.assert_array_equal(bins.to_numpy(), np.bincount(((i * j + k) % BINS).ravel(), minlength=BINS))
+    assert total[None] == (i + j).sum()
+    assert has_copies(scatter) and "reduction(+: total_sum)" in scatter.source(arch=ti.cpu)

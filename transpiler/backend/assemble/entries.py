@@ -136,7 +136,18 @@ def opening(language: Language, p: PrintedTask, block: str) -> list[str]:
             lines += [f"if ({INDEX} >= {threads.count}) return;"] if is_guarded else []
         used = {p.names[axis]: values[axis] for axis in p.axes}
         lines += _declared(language, [] if has_rows else threads.quotients_of(p.axes), used, p.names[0])
+    lines = _without_unused(lines, threads.declarations)
     return fitted("\n".join(INDENT + line for line in lines)).split("\n")
+
+
+def _without_unused(lines: list[str], declarations: Sequence[str]) -> list[str]:
+    """Return lines without the extents that no other line needs, where blocks have all iterations of a loop."""
+    for declaration in reversed(declarations):  # an extent may be computed from one before it
+        name = declaration.partition(" = ")[0].rpartition(" ")[2]
+        others = [line for line in lines if line is not declaration]
+        if not any(name in line for line in others):
+            lines = others
+    return lines
 
 
 def _declared(language: Language, quotients: list[tuple[str, str]], indices: dict[str, str], first: str) -> list[str]:

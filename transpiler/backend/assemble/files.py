@@ -6,6 +6,7 @@ In: an `EmitContext`, what `tasks` has printed. Out: `SourceFile`s, and the name
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from math import prod
 from types import SimpleNamespace
 from typing import Any
@@ -298,12 +299,12 @@ class FileAssembler:
         )
         uneven = self._is_uneven(statements)
         ranges = index_ranges(p.entry_expressions, p.task, p.names, threads)
-        if p.task.private and (region := region_and_loop(p.task, threads, has_loops, uneven)):
+        region = region_and_loop(p.task, threads, has_loops, uneven) if p.task.private else None
+        if region is not None:
             call = f"{p.function}({', '.join([OWN, *p.arguments])});"
-            around = loop_with_a_choice if p.task.private[0].is_choice else loop_with_copies
-            lines, omp = around(p.entry_expressions, p.task, *region, nest(threads, call, ranges=ranges)), ""
-            p.helpers += [*helpers_of(p.task), *(["ASSUME"] if ranges else [])]
-            p.used = p.used.with_all([p.entry_expressions.used])
+            loop = [] if p.task.reductions else nest(threads, call, ranges=ranges)
+            lines, omp = _in_region(p, region[0], [region[1]], loop) if loop else [], ""
+            p.helpers += [*helpers_of(p.task), *(["ASSUME"] if ranges and not p.task.reductions else [])]
         else:
             simd = _is_simd(p, threads, vectorizable)
             omp = pragma(p.task, threads, has_loops, uneven, simd)
@@ -318,8 +319,10 @@ class FileAssembler:
             if p.task.is_scalar:
                 lines.insert(lines.index(INDENT * len(threads.loops) + call), INDENT * len(threads.loops) + SCALAR)
         if p.task.reductions:
-            p.reductions.simd = p.reductions.simd if vectorizable else None
-            lines, omp = _nest_with_reductions(p, threads, call, has_loops, uneven), ""
+            p.reductions.simd = p.reductions.simd if vectorizable and region is None else None
+            lines, omp = _nest_with_reductions(p, threads, call, has_loops, uneven, region), ""
+        if region is not None:
+            p.used = p.used.with_all([p.entry_expressions.used])
         return call, lines, omp
 
     def _is_uneven(self, statements: list[Statement]) -> bool:
@@ -361,17 +364,35 @@ def _without_a_body(context: EmitContext) -> TaichiCompilationError:
     return TaichiCompilationError(message, "a template prints both, as `shadesmith/NAME` does; see docs/templates.md")
 
 
-def _nest_with_reductions(p: PrintedTask, threads: Threads, call: str, has_loops: bool, uneven: bool) -> list[str]:
-    """Return C's lines for a loop with reductions, which OpenMP joins if no order changes them."""
+def _in_region(p: PrintedTask, clauses: list[str], of_loop: list[str], loop: list[str]) -> list[str]:
+    """Return the lines of the region in which threads add to copies of arrays. of_loop: the clauses of its loop."""
+    around = loop_with_a_choice if p.task.private[0].is_choice else loop_with_copies
+    return around(p.entry_expressions, p.task, clauses, of_loop, loop)
+
+
+def _nest_with_reductions(
+    p: PrintedTask,
+    threads: Threads,
+    call: str,
+    has_loops: bool,
+    uneven: bool,
+    region: tuple[list[str], str] | None,
+) -> list[str]:
+    """Return C's lines for a loop with reductions, which OpenMP joins if no order changes them.
+
+    region: the clauses of the region of threads that add to copies of arrays, and of the loop in it.
+    """
     clauses = part_pragma(p.task, threads, has_loops, uneven)
     p.reductions.has_parts = bool(clauses)
     if clauses and p.reductions.in_any_order:
         directive = pragma(p.task, threads, has_loops, uneven, p.reductions.simd is not None)
-        return nest_in_any_order(threads, p.reductions, call, directive)
+        around = region and partial(_in_region, p, region[0], [region[1], *p.reductions.clauses])
+        return nest_in_any_order(threads, p.reductions, call, directive, around)
+    around = region and partial(_in_region, p, region[0], [f"schedule({'dynamic' if uneven else 'static'})"])
     parts = parts_of(p.task, threads, has_loops, uneven)
     p.helpers += [name for name in (parts.count, parts.begin, parts.end) if name] if clauses else []
     p.helpers += ["run_end"] if p.reductions.variables_of_runs else []
-    return nest_in_parts(p.entry_expressions, p.task, threads, p.names, p.reductions, call, clauses, parts)
+    return nest_in_parts(p.entry_expressions, p.task, threads, p.names, p.reductions, call, clauses, parts, around)
 
 
 def _is_simd(printed: PrintedTask, threads: Threads, vectorizable: bool) -> bool:

@@ -81,10 +81,7 @@ LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
 
 
 class Expressions:
-    """The rendered values of one function. loop_names: of the indices of loops, by loop and axis.
-
-    step_names: of the steps that the launch chooses.
-    """
+    """The rendered values of one function. loop_names: of loop indices. step_names: of steps that a launch chooses."""
 
     def __init__(self, target: Target, layout: Layout) -> None:
         self.target, self.language, self.layout = target, target.language, layout
@@ -261,10 +258,11 @@ class Expressions:
     def element(self, owner: str, tensor: Type | None, indices: list[Statement], is_lvalue: bool) -> Rendered:
         """Render an element of the tensor `owner`."""
         assert isinstance(tensor, Tensor)
-        numbers = [int(i.value) if isinstance(i, Const) else None for i in indices]
+        numbers = [int(i.value) if isinstance(i, Const) else None for i in indices]  # printed without their names
         syntax = element_syntax(self.language, tensor, numbers, is_lvalue)
         self.use(syntax)
-        return Rendered(syntax.format(owner, *(self.of(i).source for i in indices)), syntax.precedence)
+        computed = ("" if number is not None else self.of(i).source for i, number in zip(indices, numbers))
+        return Rendered(syntax.format(owner, *computed), syntax.precedence)
 
     def member_name(self, struct: Type | None, member: str) -> str:
         """Return the name of a struct's member in the source."""

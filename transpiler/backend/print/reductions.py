@@ -310,9 +310,16 @@ def _indices(type: Tensor) -> list[tuple[Const, ...]]:
 
 # --- C ----------------------------------------------------------------------------------------------------------------
 
+InRegion = Callable[[list[str]], list[str]]
+"""Puts a loop into the region of threads that add to copies of arrays."""
 
-def nest_in_any_order(threads: Threads, reductions: Reductions, call: str, directive: str) -> list[str]:
+
+def nest_in_any_order(
+    threads: Threads, reductions: Reductions, call: str, directive: str, in_region: InRegion | None = None
+) -> list[str]:
     """Return C's lines for a loop whose results OpenMP joins. directive: OpenMP's, which may vectorize one loop."""
+    if in_region is not None:
+        return [*reductions.accumulators, *in_region(_loops(threads.loops, call, [])), *reductions.epilogue]
     simd = _directive(["#pragma omp simd", *reductions.simd]) if reductions.simd and " simd " not in directive else []
     condition = [f"if {rest}" for rest in directive.partition(" if ")[2:] if rest]
     words = [directive.partition(" if ")[0], *reductions.clauses, *condition]
@@ -328,6 +335,7 @@ def nest_in_parts(
     call: str,
     clauses: str,
     parts: Parts,
+    in_region: InRegion | None = None,
 ) -> list[str]:
     """Return C's lines for a loop with reductions. clauses: of OpenMP's directive; "" if one thread is enough."""
     simd = [] if reductions.simd is None else _directive(["#pragma omp simd", *reductions.simd])
@@ -345,13 +353,11 @@ def nest_in_parts(
         *(f"{q.parts}[part] = {q.name};" for q in reductions.printed),
     ]
     count = f"{parts.count}({extent_in_c(e, task.loop, 0)})" if parts.count else "PARTS"
+    loop = [f"for (int part = 0; part < {count}; part++) {{", *(INDENT + line for line in inside), "}"]
     return [
         "// Parts of the loop, joined in order: the result does not depend on the number of threads.",
         *(f"{q.type} {q.parts}[PARTS];" for q in reductions.printed),
-        clauses,
-        f"for (int part = 0; part < {count}; part++) {{",
-        *(INDENT + line for line in inside),
-        "}",
+        *([clauses, *loop] if in_region is None else in_region(loop)),
         *reductions.accumulators,
         f"for (int {k} = 0; {k} < {count}; {k}++) {{",
         *(INDENT + line for line in reductions.join),
@@ -449,15 +455,15 @@ def _offset(start: str, count: str, step: int) -> str:
 # --- C: sums in arrays -----------------------------------------------------------------------------------------------
 
 
-def loop_with_copies(e: Expressions, task: Task, clauses: list[str], schedule: str, loop: list[str]) -> list[str]:
-    """Return the lines around the loops of a task. clauses: of the parallel region. schedule: of the loop."""
+def loop_with_copies(e: Expressions, task: Task, clauses: list[str], schedule: list[str], loop: list[str]) -> list[str]:
+    """Return the lines around the loops of a task. clauses: of the parallel region. schedule: those of the loop."""
     most = min(sums.most_threads for sums in task.private)
     if task.loop is not None and task.loop.parallelize is not None:
         most = min(most, task.loop.parallelize)
     inside = [
         f"struct Args {OWN} = args;",
         *(_start(e, sums) for sums in task.private),
-        f"#pragma omp for {schedule}",
+        *_directive(["#pragma omp for", *schedule]),
         *loop,
         *(_join(e, sums) for sums in task.private),
     ]
@@ -470,14 +476,16 @@ def loop_with_copies(e: Expressions, task: Task, clauses: list[str], schedule: s
     ]
 
 
-def loop_with_a_choice(e: Expressions, task: Task, clauses: list[str], schedule: str, loop: list[str]) -> list[str]:
+def loop_with_a_choice(
+    e: Expressions, task: Task, clauses: list[str], schedule: list[str], loop: list[str]
+) -> list[str]:
     """Return the lines around the loops of a task that adds to copies of ndarrays, or to these themselves."""
     most = MANY_THREADS if task.loop is None else task.loop.parallelize or MANY_THREADS
     threads = f"num_threads({COPIES} > 0 ? {COPIES} : threads_up_to({most}))"
     inside = [
         f"struct Args {OWN} = args;",
         *_if_copied([_start(e, sums) for sums in task.private]),
-        f"#pragma omp for {schedule}",
+        *_directive(["#pragma omp for", *schedule]),
         *loop,
         *_if_copied([_join(e, sums) for sums in task.private]),
     ]

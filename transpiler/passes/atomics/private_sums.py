@@ -8,6 +8,7 @@ too: each has to be cleared and added. So the array must be small for the number
 smaller.
 The copies are temporaries of the kernel, which have the guards of all memory (docs/memory.md).
 An array qualifies if it is a field of its own that the loop accesses by such additions only, and no result is used.
+The loop may have reductions, too: their results go elsewhere.
 So does an ndarray, whose size only the launch knows, and whether others share its memory. Its additions stay atomic
 operations of the IR. The launch decides whether each thread has a copy: threads that add to one array wait for each
 other's cache lines, so that two take longer than one where it is small.
@@ -60,7 +61,7 @@ def private_sums(kernel: Kernel, context: PassContext) -> bool:
     for task in kernel.tasks:
         if has_few_iterations(task, FEWEST_ITERATIONS):
             continue
-        sums = scattered(task, lambda array: is_summed_field(array) or _is_ndarray(array))
+        sums = scattered(task, lambda array: is_summed_field(array) or _is_ndarray(array), reduces=True)
         found = {array: atomics for array, atomics in sums.items() if array.shape is not None}
         numbers = sum(map(_numbers, found))
         threads = _most_threads(task, numbers, found)
