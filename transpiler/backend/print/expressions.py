@@ -255,7 +255,7 @@ class Expressions:
         self.variables_used.add(name)
         return name
 
-    def element(self, owner: str, tensor: Type | None, indices: list[Statement], is_lvalue: bool) -> Rendered:
+    def element(self, owner: str, tensor: Type | None, indices: Sequence[Statement], is_lvalue: bool) -> Rendered:
         """Render an element of the tensor `owner`."""
         assert isinstance(tensor, Tensor)
         numbers = [int(i.value) if isinstance(i, Const) else None for i in indices]  # printed without their names

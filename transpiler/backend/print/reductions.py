@@ -60,6 +60,7 @@ from ...options import Capabilities
 from ..languages.common.collectives import generate_reduction, reduction_key, reduction_name
 from ..languages.common.one_line import COLUMNS, INDENT
 from ..languages.common.syntax_forms import Rendered
+from ..languages.common.tensors import positions
 from ..layout.trip_counts import step_of
 from .expressions import Expressions
 from .iteration_order import cells_along, first_index, part_name
@@ -278,7 +279,8 @@ def _block_joins(e: Expressions, printed: PrintedReduction, block_dim: int, capa
     element, texts = element_of(type), [printed.name]
     options = _options(element, capabilities)
     if isinstance(type, Tensor) and not _at_once(e, printed.reduction, options, block_dim):
-        texts = [e.element(printed.name, type, list(indices), True).source for indices in _indices(type)]
+        constants = [[Const(k, type=i32) for k in indices] for indices in positions(type)]
+        texts = [e.element(printed.name, type, indices, True).source for indices in constants]
         type = element
     key = reduction_key(op, type, options)
     e.need(key, *(used for used in generate_reduction(e.language, key).uses if used.startswith("extension ")))
@@ -299,13 +301,6 @@ def _options(element: Scalar, capabilities: Capabilities) -> str:
     features = capabilities.subgroup_features
     small = element.bits == 32 or (element.is_float and element.bits == 64)
     return "subgroups" if "arithmetic" in features and (small or "extended_types" in features) else ""
-
-
-def _indices(type: Tensor) -> list[tuple[Const, ...]]:
-    numbers: list[tuple[int, ...]] = [()]
-    for extent in type.shape:
-        numbers = [(*before, k) for before in numbers for k in range(extent)]
-    return [tuple(Const(k, type=i32) for k in indices) for indices in numbers]
 
 
 # --- C ----------------------------------------------------------------------------------------------------------------
