@@ -6,7 +6,7 @@ user is remembered until then; a value with a variable is rendered as the name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...errors import InternalError
