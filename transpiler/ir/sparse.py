@@ -26,12 +26,14 @@ class Activate(Statement):
         node: the sparse node.
         indices: of the cell, one for each dimension of the node.
         type: u32, None if neither the node nor one above it has a pool.
+        is_appended: it is the chunk of an item that the iteration has appended, so that the list contains it.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices",)
     EFFECT: ClassVar[int] = Effect.READ | Effect.WRITE
     node: Node
     indices: list[Statement]
+    is_appended: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -181,14 +183,19 @@ def format_sparse(kernel: Kernel, statement: Statement, refs: Callable[[list[Sta
     if isinstance(statement, PoolCount):
         return f"count {node_name(kernel, statement.node)} {statement.counter}"
     if isinstance(statement, (*CELL_STATEMENTS, DeactivateEntry)):
-        return f"{STATEMENT_NAMES[type(statement)]} {node_name(kernel, statement.node)} ({refs(operands(statement))})"
+        return f"{_name_of(statement)} {node_name(kernel, statement.node)} ({refs(operands(statement))})"
     return None
+
+
+def _name_of(statement: Statement) -> str:
+    is_appended = isinstance(statement, Activate) and statement.is_appended
+    return "reserve" if is_appended else STATEMENT_NAMES[type(statement)]
 
 
 NodeUse = tuple[str, Node]
 """A use of a node by a kernel, and the node: an array ("numbers", "mask", "lengths"), its "pool" and the "capacity" of
 that, a query ("position" among its numbers or bits, "number", "is_active", "is_active_in" a known cell of the pool,
-"length", "entry") or a change ("activate", "deactivate", "append")."""
+"length", "entry") or a change ("activate", "reserve" for an appended item, "deactivate", "append")."""
 CELL_MEMBERS = ("numbers", "mask", "lengths", "pool", "capacity")
 """Uses that are memory."""
 
@@ -196,7 +203,7 @@ CELL_MEMBERS = ("numbers", "mask", "lengths", "pool", "capacity")
 def required_uses(what: str, node: Node) -> list[NodeUse]:
     """Return the uses that a use requires, of the same node and of those above."""
     pool, outer = pool_above(node), sparse_above(node)[:-1]
-    if what in ("activate", "append") and outer:
+    if what in ("activate", "reserve", "append") and outer:
         above: list[NodeUse] = [("activate", outer[-1])]
     else:
         by_cell = (*CELL_MEMBERS, "entry", "is_active_in")
@@ -209,10 +216,11 @@ def required_uses(what: str, node: Node) -> list[NodeUse]:
         "length": ["lengths"],
         "append": ["lengths", "pool"],
         "entry": memory,
+        "reserve": memory,
         **dict.fromkeys(("activate", "deactivate"), [*memory, *(["lengths"] if node.kind == "dynamic" else [])]),
     }
     required = [*above, *((member, node) for member in own.get(what, ()))]
-    counts_cells = what in ("number", "activate", "deactivate", "is_active_in") or (
+    counts_cells = what in ("number", "activate", "reserve", "deactivate", "is_active_in") or (
         what == "is_active" and node.kind == "bitmasked"
     )
     if pool is not None and counts_cells and not (what == "deactivate" and node.kind == "dynamic"):
@@ -252,7 +260,7 @@ def _direct_uses(statement: Statement) -> list[NodeUse]:
         case IsActive(cell=Statement(), node=node):
             return [("is_active_in", node)]
         case Activate() | Deactivate() | IsActive() | CellNumber() | Append() | Length():
-            use = "number" if isinstance(statement, CellNumber) else STATEMENT_NAMES[type(statement)]
+            use = "number" if isinstance(statement, CellNumber) else _name_of(statement)
             return [(use, statement.node)]
     return []
 

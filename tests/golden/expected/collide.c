@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, c 3eb7b063, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, c 37dc6652, collide.py:9: collide(x: ndarray[f32, 1])
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,15 +77,6 @@ static inline int append_item(uint32_t *lengths, uint32_t list, int capacity, Po
     return (int)length;
 }
 
-// Extend a list so that it contains an item.
-static inline void lengthen(uint32_t *lengths, uint32_t list, int item) {
-    uint32_t length = __atomic_load_n(&lengths[list], __ATOMIC_RELAXED);
-    while (length <= (uint32_t)item) {
-        uint32_t previous = compare_and_swap(&lengths[list], length, (uint32_t)item + 1u);
-        length = previous == length ? (uint32_t)item + 1u : previous;
-    }
-}
-
 static inline int atomic_add_i32(int *address, int value) {
     return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
 }
@@ -117,8 +108,7 @@ static inline int append_pairs(const struct Args args, int i) {
     return append_item(args.pairs_lengths, i, 64, args.pairs_pool);
 }
 
-static inline uint32_t activate_pairs(const struct Args args, int i, int j) {
-    lengthen(args.pairs_lengths, i, j);
+static inline uint32_t reserve_pairs(const struct Args args, int i, int j) {
     return activate_cell(args.pairs_numbers, i * 4 + (unsigned)j / 16, args.pairs_pool,
         args.pairs_capacity);
 }
@@ -130,7 +120,7 @@ static inline void task_0(const struct Args args, int i, int j) {
         // collide.py:12  near[i].append(j)
         int item = append_pairs(args, i);
         if (item >= 0) {
-            uint32_t pairs = activate_pairs(args, i, item);
+            uint32_t pairs = reserve_pairs(args, i, item);
             near_in(pairs, item) = j;
         }
     }

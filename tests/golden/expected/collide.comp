@@ -1,5 +1,5 @@
 // ===== collide_0.comp
-// shadesmith 0.1.0, vulkan 4a9f97ce, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, vulkan b593ecf0, collide.py:9: collide(x: ndarray[f32, 1])
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -79,15 +79,6 @@ int append_item(Lengths lengths, uint list, int capacity, Pool pool) {
     return int(length);
 }
 
-// Extend a list so that it contains an item.
-void lengthen(Lengths lengths, uint list, int item) {
-    uint length = lengths.v[list];
-    while (length <= uint(item)) {
-        uint previous = atomicCompSwap(lengths.v[list], length, uint(item) + 1u);
-        length = previous == length ? uint(item) + 1u : previous;
-    }
-}
-
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
 layout(push_constant, scalar) uniform Args {
@@ -108,8 +99,7 @@ int append_pairs(int i) {
     return append_item(args.pairs_lengths, uint(i), 64, args.pairs_pool);
 }
 
-uint activate_pairs(int i, int j) {
-    lengthen(args.pairs_lengths, uint(i), j);
+uint reserve_pairs(int i, int j) {
     return activate_cell(args.pairs_numbers, uint(i * 4 + uint(j) / 16), args.pairs_pool,
         args.pairs_capacity);
 }
@@ -124,7 +114,7 @@ void main() {
         // collide.py:12  near[i].append(j)
         int item = append_pairs(i);
         if (item >= 0) {
-            uint pairs = activate_pairs(i, item);
+            uint pairs = reserve_pairs(i, item);
             near_in(pairs, item) = j;
         }
     }

@@ -1,4 +1,4 @@
-// shadesmith 0.1.0, cuda d6e4d591, collide.py:9: collide(x: ndarray[f32, 1])
+// shadesmith 0.1.0, cuda 551ef105, collide.py:9: collide(x: ndarray[f32, 1])
 
 #define BLOCK 128
 
@@ -72,15 +72,6 @@ __device__ inline int append_item(uint32_t *lengths, uint32_t list, int capacity
     return (int)length;
 }
 
-// Extend a list so that it contains an item.
-__device__ inline void lengthen(uint32_t *lengths, uint32_t list, int item) {
-    uint32_t length = lengths[list];
-    while (length <= (uint32_t)item) {
-        uint32_t previous = atomicCAS(&lengths[list], length, (uint32_t)item + 1u);
-        length = previous == length ? (uint32_t)item + 1u : previous;
-    }
-}
-
 struct Args {
     const float *x_data;      // x: ndarray[f32, 1]
     int *near_data;           // near: field[i32, 100x64]
@@ -104,8 +95,7 @@ __device__ inline int append_pairs(const Args &args, int i) {
     return append_item(args.pairs_lengths, i, 64, args.pairs_pool);
 }
 
-__device__ inline uint32_t activate_pairs(const Args &args, int i, int j) {
-    lengthen(args.pairs_lengths, i, j);
+__device__ inline uint32_t reserve_pairs(const Args &args, int i, int j) {
     return activate_cell(args.pairs_numbers, i * 4 + unsigned(j) / 16, args.pairs_pool,
         args.pairs_capacity);
 }
@@ -120,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) collide_0(const Args args) {
         // collide.py:12  near[i].append(j)
         int item = append_pairs(args, i);
         if (item >= 0) {
-            uint32_t pairs = activate_pairs(args, i, item);
+            uint32_t pairs = reserve_pairs(args, i, item);
             near_in(pairs, item) = j;
         }
     }

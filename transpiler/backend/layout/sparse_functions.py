@@ -35,10 +35,11 @@ LONGEST = 110
 
 WRITTEN = {
     **dict.fromkeys(("activate", "deactivate", "entry"), ("numbers", "lengths", "mask", "pool")),
+    "reserve": ("numbers", "pool"),
     "append": ("lengths", "pool"),
 }
 """Members that a function which changes activity writes."""
-FUNCTIONS = ("activate", "deactivate", "append")
+FUNCTIONS = ("activate", "reserve", "deactivate", "append")
 REFERENCES = {"numbers": "CellNumbers", "mask": "Mask", "lengths": "Lengths", "pool": "Pool"}
 """Types of GLSL that the library declares."""
 NOTES = {
@@ -275,8 +276,8 @@ class SparseSource:
         of_list = what == "append" or (what == "deactivate" and node.kind == "dynamic")
         counted = node.parent if of_list else node
         letters: list[str] = [Atom(x) for x in LETTERS[: len(axes_of(counted))]] if counted is not None else []
-        write = {"activate": self._activate, "deactivate": self._deactivate, "append": self._append}[what]
-        result, lines = write(node, letters)
+        write = {"deactivate": self._deactivate, "append": self._append}.get(what)
+        result, lines = self._activate(node, letters, what == "reserve") if write is None else write(node, letters)
         language = self.target.language
         parameters = ", ".join([*language.args_parameters, *(f"int {letter}" for letter in letters)])
         head = f"{language.helper_qualifier}{result} {self.identifier(what, node)}({parameters}) {{"
@@ -311,13 +312,13 @@ class SparseSource:
         """Return a position as an unsigned argument."""
         return self.language.unsigned_argument.format(expression)
 
-    def _activate(self, node: Node, letters: list[str]) -> tuple[str, list[str]]:
+    def _activate(self, node: Node, letters: list[str], is_appended: bool = False) -> tuple[str, list[str]]:
         lines, cell = self._above(node, node, letters, "SPARE")
         entry = self._position(self._entry(node, letters, cell))
         if node.kind == "bitmasked":
             lines.append(f"{self._helper('set_bit')}({self.as_argument('mask', node)}, {entry});")
             return (self._u32, [*lines, f"return {cell};"]) if cell else ("void", lines)
-        if node.kind == "dynamic":
+        if node.kind == "dynamic" and not is_appended:
             row = self._position(linear(path_in_part(node)[:-1], node, letters, self.target, cell))
             lines.append(
                 f"{self._helper('lengthen')}({self.as_argument('lengths', node)}, {row}, {self._item(node, letters)});"

@@ -42,9 +42,10 @@ def _change(what: str) -> Callable[[Statements, Activate | Deactivate | Append],
 
     def write(p: Statements, statement: Activate | Deactivate | Append) -> None:
         nodes = _nodes(p.e)
-        p.e.used.cells[what, statement.node] = None
+        change = "reserve" if isinstance(statement, Activate) and statement.is_appended else what
+        p.e.used.cells[change, statement.node] = None
         arguments = ", ".join([*p.e.language.args, *(p.e.of(index).source for index in statement.indices)])
-        print_call(p, statement, Rendered(f"{nodes.identifier(what, statement.node)}({arguments})"))
+        print_call(p, statement, Rendered(f"{nodes.identifier(change, statement.node)}({arguments})"))
 
     return write
 

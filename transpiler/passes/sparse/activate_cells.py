@@ -16,7 +16,7 @@ from ...ir.builder import Builder
 from ...ir.functions import Call, reachable
 from ...ir.nodes import Block, Effect, Statement, blocks, clone, map_operands, operands, walk_inside
 from ...ir.snodes import Node, is_sparse, pool_above, sparse_above
-from ...ir.sparse import Activate, CellIndex, CellNumber, Deactivate, node_name
+from ...ir.sparse import Activate, Append, CellIndex, CellNumber, Deactivate, node_name
 from ...ir.sparse_storage import number_type
 from ...ir.statements import (
     CHECKS,
@@ -145,7 +145,9 @@ class _Activation:
         ]
         name = None if pool is None else self.name(pool)
         cell_indices = scaled(builder, leaf, lowest, indices)
-        activation = builder.add(Activate(lowest, cell_indices, type=number_type(lowest), name=name))
+        is_appended = any(isinstance(index, Append) and index.node is lowest for index in pointer.indices)
+        activation = Activate(lowest, cell_indices, is_appended, type=number_type(lowest), name=name)
+        builder.add(activation)
         return activation if pool is not None else None
 
 
