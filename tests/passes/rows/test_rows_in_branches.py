@@ -70,6 +70,40 @@ def test_sources(what: str, tmp_path) -> None:
     assert ("(shared_rows)" in source) is (what in BODIES)
 
 
+CHANGED = """
+@ti.kernel
+def run(x: ti.template(), ids: ti.template(), sums: ti.template(), ys: ti.template()):
+    for t in ids:
+        if ids[t] >= 0:
+            for c in range(x.shape[1]):
+                sums[ids[t], c] += x[t, c]
+    for t, u in ti.ndrange(ids.shape[0], 5):
+        if u <= t % 7:
+            w = ids[t] + u
+            for c in range(x.shape[1]):
+                ys[t, c] += w * x[u, c]
+                ys[u, c] -= x[t, c]
+"""
+
+
+@pytest.mark.targets("vulkan", "cuda")
+@pytest.mark.parametrize("length", [3, 16, 64, 100])
+def test_short_rows_whose_elements_change(target: str, length: int, tmp_path) -> None:
+    """Gradients of embeddings, and of attention: what threads of a row add to are neighbours."""
+    run = written_programs.write(tmp_path / "changed.py", CHANGED).run
+    results = []
+    for arch in (None, ti.python):
+        if arch is not None:
+            ti.init(arch=arch, log_level=ti.ERROR)
+        x, ids, *_ = arrays(37, length)
+        sums, ys = ti.field(ti.f32, (37, length)), ti.field(ti.f32, (37, length))
+        run(x, ids, sums, ys)
+        if arch is None:
+            assert run.source(x, ids, sums, ys).count("share a row") == (2 if length >= 16 else 0)
+        results.append((sums.to_numpy(), ys.to_numpy()))
+    assert all(np.array_equal(*pair) for pair in zip(*results, strict=True))
+
+
 def test_a_task_without_a_parallel_loop_stays() -> None:
     ti.init(arch=ti.python, log_level=ti.ERROR)
 

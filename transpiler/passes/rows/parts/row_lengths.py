@@ -73,12 +73,13 @@ def lanes_of(row: RangeFor, loop: RangeFor, outer: RangeFor | None, most: int) -
     """
     pointers = [base_pointer(s.pointer) for s in walk(row.body) if isinstance(s, (GlobalLoad, GlobalStore))]
     elements = [pointer for pointer in pointers if isinstance(pointer, GlobalPtr)]
-    if all(_is_read(bound, loop) for bound in (*row.starts, *row.ends)):
+    end = _end_of(row)
+    if all(_is_read(bound, loop) for bound in (*row.starts, end)):
         is_own = any(len(p.indices) == 1 and is_index_of(p.indices[0], row) for p in elements)
         own = [p for p in elements if _is_in_row_of(p, row, loop, outer)]
         is_shared = (is_own or own) and not any(_is_in_column_of(pointer, row, loop) for pointer in elements)
         lanes = (LANES if is_own else min(_lanes_between(p, loop, most) for p in own)) if is_shared else 0
-    elif is_const(row.starts[0], 0) and _is_read(row.ends[0], loop):
+    elif is_const(row.starts[0], 0) and _is_read(end, loop):
         own = [p for p in elements if _is_in_row_of(p, row, loop, outer)]
         is_shared = own and not any(_is_in_column_of(pointer, row, loop) for pointer in elements)
         lanes = min(_lanes_of_part(pointer, most) for pointer in own) if is_shared else 0
@@ -174,7 +175,7 @@ def _is_far_apart(pointer: GlobalPtr, row: RangeFor, loop: RangeFor) -> bool:
 
 def _lanes_of_length(row: RangeFor, most: int) -> int:
     """Return the threads of a row of an array, each of which has four elements if the length is known; 0 for none."""
-    start, end = row.starts[0], row.ends[0]
+    start, end = row.starts[0], _end_of(row)
     if not isinstance(start, Const) or int(start.value) < 0:
         return 0
     if not isinstance(end, Const):
@@ -271,14 +272,19 @@ def _rows_of_arrays(loop: RangeFor, rows: Sequence[RangeFor]) -> int:
 
 def length_of(row: RangeFor, loop: RangeFor) -> int:
     """Return the number of elements of a row, 0 if it is not known; of one in a branch, if that is taken."""
-    start, end = row.starts[0], row.ends[0]
-    match end:
-        case Operation(op="select", operands=[_, whole, none]) if none is start:  # of `rows_in_branches`
-            end = whole
+    start, end = row.starts[0], _end_of(row)
     if isinstance(start, Const) and isinstance(end, Const):
         return int(end.value) - int(start.value)
     stretch = stretch_of(row, loop)
     return 0 if stretch is None or stretch.is_cut else stretch.length or 0
+
+
+def _end_of(row: RangeFor) -> Statement:
+    """Return the end of a row; of one in a branch (`rows_in_branches`), if that is taken."""
+    match row.ends[0]:
+        case Operation(op="select", operands=[_, whole, none]) if none is row.starts[0]:
+            return whole
+    return row.ends[0]
 
 
 def _most_rows(loop: RangeFor) -> int:
