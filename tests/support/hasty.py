@@ -32,7 +32,8 @@ LOW_EFFORT = frozenset({
         "programs", "quantised", "sessions", "simt", "sparse", "textures",
     )),
     *(f"passes/{name}" for name in (
-        "addresses", "arithmetic", "atomics", "cleanup", "derivatives", "drivers", "lowering", "sparse", "tasks",
+        "addresses", "arithmetic", "atomics", "cleanup", "derivatives", "drivers", "lowering", "rows", "sparse", "tasks",
+        "threads", "tiles", "wide",
     )),
     *(f"workbench/{name}" for name in ("bisect", "check", "edits", "inspect", "measure")),
     "aot", "api", "backend", "cache", "commands", "recording",
