@@ -356,7 +356,7 @@ def test_binaries_equal_those_of_launches():
 
 
 @pytest.mark.targets("cpu", "vulkan", "cuda")
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("maker", corpus.MAKERS, ids=lambda maker: maker.__name__)
 def test_kernels_of_the_corpus_are_archived_loaded_and_launched(device, maker):
     kernel, arguments = maker()

@@ -32,7 +32,7 @@ def session():
     ti.reset()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("maker", corpus.MAKERS, ids=lambda maker: maker.__name__)
 def test_modules_of_the_corpus_come_back(session, maker):
     kernel, arguments = maker()
@@ -46,6 +46,7 @@ def test_modules_of_the_corpus_come_back(session, maker):
         assert read_module(through_json(module)) == replace(module, program=None)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", golden_kernels.KERNELS)
 def test_golden_modules_come_back(name):
     module = golden_kernels.compiled(name, "c")

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from samples import mark_exhaustive
 
-MOST_CASES = 12_400
+MOST_CASES = 11_500
 """Cases of `make test`: it has 8 minutes on 2 cores, set-up included, and 15 to 20 cases take a second of processor time.
 
 Who adds a test with many cases marks those that repeat a fact `exhaustive`, or the test `sampled(n)`.
@@ -110,6 +110,18 @@ def test_of_sampled_tests_every_nth_case_runs(number: int) -> None:
     assert len(selected(number * 5, pytest.mark.sampled(number), pytest.mark.one_target)) == 5
     assert len(selected(number * 5, pytest.mark.sampled(number), pytest.mark.all_targets)) == 5 * len(ALL)
     assert len(selected(1, pytest.mark.sampled(number))) == 1, "of each test something runs"
+
+
+def test_a_sample_of_each_value_of_a_parameter_has_them_all() -> None:
+    words = [(target, name, size) for name in "abcdefg" for size in (1, 7, 100) for target in ALL]
+    calls = [
+        SimpleNamespace(id=f"{target}-{name}-{size}", params={"target": target, "name": name, "size": size}, marks=[])
+        for target, name, size in words
+    ]
+    mark_exhaustive(Definition((pytest.mark.sampled(3, each="name"),)), calls, ALL)  # type: ignore[arg-type]
+    found = [call.params for call in calls if not call.marks]
+    assert [each["name"] for each in found] == list("abcdefg"), "one of three each"
+    assert {each["size"] for each in found} == {1, 7, 100} and {each["target"] for each in found} == set(ALL)
 
 
 def test_exhaustive_calls_are_no_cases() -> None:

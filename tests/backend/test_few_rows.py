@@ -16,6 +16,7 @@ def directives(source: str) -> list[str]:
     return [line.strip() for line in re.findall(r"^ *(?:#pragma omp .*|for .*) ?\\?$", entry, re.MULTILINE)]
 
 
+@pytest.mark.sampled(3, each="body")
 @pytest.mark.parametrize("rows", [1, 3, 64])
 @pytest.mark.parametrize("columns", [200, 1 << 16])
 @pytest.mark.parametrize("body", ["plain", "loops", "while"])

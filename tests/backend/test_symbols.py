@@ -38,7 +38,7 @@ def assembled(monkeypatch) -> Iterator[list[tuple[set[str], str]]]:
     ti.reset()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("language", ARCHES)
 @pytest.mark.parametrize("maker", corpus.MAKERS, ids=lambda maker: maker.__name__)
 def test_every_function_that_a_source_calls_was_recorded(maker, language: str, assembled) -> None:

@@ -26,6 +26,7 @@ def archived(name: str) -> bytes:
     return write_container(module.members())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [name for name in golden_kernels.KERNELS if name not in golden_kernels.RECURSIVE])
 @pytest.mark.targets("vulkan")
 def test_golden_kernels(target, library, name):

@@ -68,6 +68,7 @@ def test_ranges_from_arguments(runtime, archive, begin, end):
     assert runtime.read(memory, expected.nbytes) == expected.tobytes()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("n", [0, 1, 3, 1023, 1024, 1027])
 def test_rows_that_the_launch_puts_together(runtime, archive, n):
     """From 2^20 iterations on a thread takes four rows: the C runtime counts them as Python's launches do."""

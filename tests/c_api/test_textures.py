@@ -56,7 +56,7 @@ class Pair:
         assert self.runtime.read_image(self.slice, self.jit.spec.size_bytes) == self.jit.read_packed().tobytes()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", STORED)
 def test_formats_that_kernels_store(runtime, archive, name):
     """The number of axes goes around with the formats."""
@@ -85,7 +85,7 @@ def test_formats_that_kernels_store(runtime, archive, name):
     pair.check()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", SAMPLED)
 def test_formats_that_kernels_sample(runtime, archive, name):
     axes = 1 + SAMPLED.index(name) % 3
@@ -115,7 +115,7 @@ def test_formats_that_kernels_sample(runtime, archive, name):
     assert runtime.read(memory, values.nbytes) == expected.to_numpy().tobytes()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("axes", [1, 2, 3])
 @pytest.mark.parametrize("filter", ["nearest", "linear"])
 @pytest.mark.parametrize("address", ADDRESS_MODES)

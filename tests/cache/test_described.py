@@ -58,7 +58,7 @@ def test_all_that_the_frontend_read_is_described(maker: Any) -> None:
     assert again.source_key == found.source_key
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("maker", corpus.MAKERS, ids=lambda maker: maker.__name__)
 def test_kept_kernels_of_the_corpus_are_as_compiled(maker: Any, own_cache: None, tmp_path: Path) -> None:
     folder = {"offline_cache": True, "offline_cache_file_path": str(tmp_path)}

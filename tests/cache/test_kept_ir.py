@@ -74,7 +74,7 @@ def add_kernel() -> tuple[Any, Any]:
 # --- whole kernels --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.__name__)
 def test_what_is_kept_gives_the_texts_of_all_targets(maker: Callable[[], Any]) -> None:
     ti.init(arch=ti.cpu, log_level=ti.WARN)

@@ -325,7 +325,7 @@ WITHOUT_A_DESCRIPTION = {
 
 
 @pytest.mark.one_target
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("head, value", WITHOUT_A_DESCRIPTION.values(), ids=WITHOUT_A_DESCRIPTION)
 def test_what_cannot_be_described_is_not_kept(
     head: str, value: str, begin: Callable[..., None], target: str, tmp_path: Path

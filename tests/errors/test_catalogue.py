@@ -98,6 +98,7 @@ def run_process(text: str, path: Path) -> str:
 CARETS = [case for case in ITEMS if case.place == "caret" and case.error.startswith("Taichi")]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", [CARETS[0], CARETS[20], CARETS[40], CARETS[60]], ids=lambda case: case.name)
 def test_no_frame_of_ours_is_shown(case: Case, tmp_path: Path) -> None:
     text = split(case)[0].replace("import shadesmith as ti\n", "import shadesmith as ti; ti.init(arch=ti.python)\n")

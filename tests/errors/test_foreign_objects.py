@@ -126,6 +126,7 @@ def define(body: str, parameter: str, **names: Any) -> ti.kernel:
     return space["run"]
 
 
+@pytest.mark.sampled(2, each="found")
 @pytest.mark.parametrize("parameter", ["", "o: ti.template()"])
 @pytest.mark.parametrize("found", OBJECTS.values(), ids=OBJECTS)
 def test_a_kernel_works_or_says_what_is_wrong(found: Any, parameter: str) -> None:

@@ -202,6 +202,7 @@ LOOPS = {
 WITH_GRADIENTS = ("loss of pairs", "rows", "sparse rows", "stencil", "sum")
 
 
+@pytest.mark.sampled(2, each="loop")
 @pytest.mark.parametrize("arch", ["cuda", "vulkan"])
 @pytest.mark.parametrize("loop", LOOPS)
 def test_loops_compile_with_any_operand(loop: str, arch: str, full: bool, tmp_path: Path) -> None:

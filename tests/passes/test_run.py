@@ -35,7 +35,7 @@ def outcome(seed, disabled):
     return [*arrays, np.array(interpret(kernel, arrays, [3, 2.0]))]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(40))
 def test_passes_change_no_result(seed):
     for plain, optimised in zip(outcome(seed, OPTIONAL), outcome(seed, frozenset())):

@@ -92,14 +92,14 @@ def finished(kernel: Kernel, specialization: Specialization, target: str) -> tup
     return text, emit(kernel, target, specialization.options, specialization.capabilities).to_json()
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("language", TARGETS)
 @pytest.mark.parametrize("name", golden_kernels.KERNELS)
 def test_golden_kernels_are_read_back_whole(name: str, language: str) -> None:
     check(golden(name, language), language)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.__name__)
 def test_the_corpus_is_read_back_whole(maker: Callable[[], Any]) -> None:
     for target in TARGETS:

@@ -9,6 +9,8 @@
 | `all_targets`              | all, or those of `targets`    | every one of them    | targets differ in what it tests        |
 | `sampled(n)`, added to one | as above                      | as above, if it is   | other cases repeat the fact            |
 | of these, or alone         |                               | an n-th case         |                                        |
+| `sampled(n, each="name")`  | as above                      | an n-th case of each | that parameter is what the test is     |
+|                            |                               | value of it          | about, the others are its sizes, say   |
 | `exhaustive`               |                               | none                 | many seeds, sizes, pairs of a feature  |
 
 "One of them": the targets alternate, in an order of cases that depends on their names alone. So no column of a table of
@@ -81,12 +83,25 @@ def _selected(definition: pytest.Item, cases: Cases, targets: list[str]) -> Iter
     sampled = definition.get_closest_marker("sampled")
     names = sorted(cases, key=lambda name: (crc32(name.encode()), name))
     start = crc32(definition.nodeid.encode())
-    for number, name in enumerate(names[:: sampled.args[0] if sampled else 1], start):
+    for number, name in enumerate(_sampled(names, cases, sampled) if sampled else names, start):
         has = list(dict.fromkeys(map(_target, cases[name])))
         on = [target for target in has if target in is_about] or has
         if definition.get_closest_marker("all_targets") is None:
             on = [on[number % len(on)]]
         yield from (call for call in cases[name] if _target(call) in on)
+
+
+def _sampled(names: list[str], cases: Cases, mark: pytest.Mark) -> list[str]:
+    """Return every n-th case, with `each`: of each value of that parameter, in turn another one of those with the value."""
+    (count,), each = mark.args, mark.kwargs.get("each")
+    if each is None:
+        return names[::count]
+    groups: dict[int, list[str]] = {}
+    for name in names:
+        groups.setdefault(id(cases[name][0].params[each]), []).append(name)  # type: ignore[attr-defined]
+    return [
+        name for number, group in enumerate(groups.values()) for name in group[number % min(count, len(group)) :: count]
+    ]
 
 
 def _targets(definition: pytest.Item, targets: list[str]) -> list[str]:

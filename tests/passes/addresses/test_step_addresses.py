@@ -73,7 +73,7 @@ def test_a_number_is_counted_where_there_are_no_pointers() -> None:
         assert line in source
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("passes", [[], ["-step_addresses"], ["+lower_access"]])
 @pytest.mark.parametrize(("n", "m", "w"), [(64, 32, 64), (70, 31, 5), (1, 3, 1), (130, 17, 66)])
 def test_shifted_indices(target: str, passes: list[str], n: int, m: int, w: int) -> None:

@@ -37,6 +37,7 @@ def make(literal: list[list[float]], dtype=ti.f32, fast_math: bool = True):
     return turn, m, v, around, turned
 
 
+@pytest.mark.sampled(2, each="literal")
 @pytest.mark.parametrize("dtype", [ti.f32, ti.f64])
 @pytest.mark.parametrize("literal", LITERALS.values(), ids=LITERALS)
 def test_values(target: str, literal, dtype) -> None:

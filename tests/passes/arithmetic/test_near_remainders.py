@@ -22,6 +22,7 @@ def has_near(kernel: Any, *arguments: Any) -> bool:
     return cuda
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 64, 1000])
 @pytest.mark.all_targets
 def test_neighbours_on_a_ring_of_known_length(target: str, n: int) -> None:
@@ -44,6 +45,7 @@ def test_neighbours_on_a_ring_of_known_length(target: str, n: int) -> None:
     assert ("& (n - 1)" in look.source(arch=ti.cuda)) == is_masked
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 100])
 @pytest.mark.all_targets
 def test_neighbours_on_a_ring_whose_length_the_launch_knows(target: str, n: int) -> None:

@@ -40,7 +40,7 @@ def make(kind):
 
 
 @pytest.mark.all_targets
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("rows", [0, 1, 3])
 @pytest.mark.parametrize("kind", ["f32", "i32", "f64", "i64"])
 def test_values(target: str, kind: str, rows: int) -> None:

@@ -100,6 +100,7 @@ def are_same(a: np.ndarray, b: np.ndarray) -> bool:
     return np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a)[is_number], np.signbit(b)[is_number])
 
 
+@pytest.mark.sampled(2, each="kernel")
 @pytest.mark.parametrize("kind", [ti.f32, ti.f64], ids=str)
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.__name__)
 def test_results_are_those_of_the_interpreter(kernel, kind):

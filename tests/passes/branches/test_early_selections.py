@@ -56,6 +56,7 @@ def run(body: str, folder, dtype: str = "f32") -> tuple[str, np.ndarray]:
     return program.k.source(x, y), y
 
 
+@pytest.mark.sampled(2, each="body")
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("body", EARLY.values(), ids=EARLY)
 @pytest.mark.targets("cpu", "vulkan", "cuda")

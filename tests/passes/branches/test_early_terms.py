@@ -28,6 +28,7 @@ def forces(x: V2, f: V2, leaves: ti.template()):
         f[i] = s
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("n", [0, 1, 2, 127, 129, 300])
 @pytest.mark.parametrize("leaves", [False, True])
 @pytest.mark.targets("cpu", "vulkan", "cuda")  # the interpreter takes 6 s for 300 bodies

@@ -106,6 +106,7 @@ def are_same(ours, expected) -> bool:
     return signs and np.array_equal(ours[0], expected[0], equal_nan=True) and np.array_equal(ours[1], expected[1])
 
 
+@pytest.mark.sampled(2, each="form")
 @pytest.mark.parametrize("kind", [ti.f32, ti.f64, ti.i32], ids=str)
 @pytest.mark.parametrize("form", FORMS)
 def test_results_are_those_of_the_interpreter(form, kind, tmp_path):

@@ -160,7 +160,7 @@ def _of_rows(length: int, kind, place: str, is_function: bool = False):
     return find, a, x, rows, most, least
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("length", [1, 3, 10, 16])
 @pytest.mark.parametrize("place", ["loaded", "own", "same"])
 @pytest.mark.parametrize("kind", [ti.f32, ti.f64])

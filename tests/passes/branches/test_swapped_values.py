@@ -60,6 +60,7 @@ def results(kernel, arch, kind, **options) -> np.ndarray:
     return fields[1].to_numpy()
 
 
+@pytest.mark.sampled(2, each="kernel")
 @pytest.mark.parametrize("kind", [ti.f32, ti.f64, ti.i32, ti.i64], ids=str)
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.__name__)
 def test_results_are_those_of_branches(kernel, kind):

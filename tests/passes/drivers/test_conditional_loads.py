@@ -14,7 +14,7 @@ pytestmark = pytest.mark.targets("cpu")  # elsewhere the pass returns at once
 N = 64
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dt", ["f32", "f64"])
 @pytest.mark.parametrize("count", [3, 4, 5, 7, 9, 12, 16, 20])
 def test_results(target: str, count: int, dt: str) -> None:

@@ -59,7 +59,7 @@ def make(step: str, count: str, dtype: object, folder) -> tuple[object, np.ndarr
     return iterate, y.to_numpy()
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
 @pytest.mark.parametrize("count", ["2", "100", "3, 300, 7", "9, 1, -1"])
 @pytest.mark.parametrize("dtype", [ti.f32, ti.f64], ids=str)

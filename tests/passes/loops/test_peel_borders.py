@@ -65,7 +65,7 @@ LOOPS = {
 }
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("names", [(name,) for name in NAMES] + list(itertools.combinations(NAMES, 2))[::5])
 def test_ndarrays(target: str, tmp_path: Path, names: tuple[str, ...], loop: str) -> None:
@@ -80,7 +80,7 @@ def test_ndarrays(target: str, tmp_path: Path, names: tuple[str, ...], loop: str
         assert np.array_equal(y, expected(x, names)), (n, names)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("n", [3, 4, 16, 33, 300])
 @pytest.mark.parametrize("names", [(name,) for name in INDICES] + list(itertools.combinations(NAMES, 3))[::29])
 def test_fields(target: str, tmp_path: Path, names: tuple[str, ...], n: int) -> None:

@@ -133,6 +133,7 @@ def test_a_buffer_that_is_used_again(target: str) -> None:
     assert source.count("#pragma unroll\n") == 2 and "for (int t = 0; t < 40; t++)" in source
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("n", [4, 6, 9])
 def test_decompositions_of_small_matrices(target: str, n: int) -> None:
     """Loops that start or end at the index of another one: L U in place, then a triangular system."""

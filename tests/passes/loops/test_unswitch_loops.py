@@ -51,6 +51,7 @@ def inputs() -> tuple[np.ndarray, ...]:
     return random.rand(*SHAPE).astype(np.float32), random.rand(3, 5).astype(np.float32), np.zeros(SHAPE, np.float32)
 
 
+@pytest.mark.sampled(2, each="kernel")
 @pytest.mark.parametrize("kernel", [in_one_branch, in_two_branches])
 @pytest.mark.parametrize("passes", ["", "-unswitch_loops", "-peel_borders"])
 def test_values(kernel: Any, passes: str) -> None:

@@ -41,6 +41,7 @@ def best_two(row: np.ndarray, start: float, at: int, op: str = ">") -> list[obje
     return [first, second, place, other]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["i32", "f32"])
 @pytest.mark.parametrize("length", [0, 1, 2, 33, 131])
 def test_with_both_places(target: str, kind: str, length: int) -> None:

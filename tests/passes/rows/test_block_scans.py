@@ -199,6 +199,7 @@ def test_ndarrays(target: str) -> None:
     assert NOTE in cuda(scan, out) and NOTE not in cuda(scan_of_two, out, out)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["i32", "f32", "i64"])
 @pytest.mark.parametrize("n", [1, 256, 1025, 2500])
 def test_sums_in_place(target: str, n: int, dtype: str) -> None:

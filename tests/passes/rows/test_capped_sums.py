@@ -59,6 +59,7 @@ def arrays(rows: int, length: int):
     return x, near, counts
 
 
+@pytest.mark.sampled(3, each="what")
 @pytest.mark.targets("vulkan", "cuda")  # elsewhere the pass returns at once
 @pytest.mark.parametrize("length", [100, 600, 1500])
 @pytest.mark.parametrize("what", [*SHARED, *KEPT])

@@ -14,7 +14,7 @@ BLOCK = "threads, a block, share a row"
 SHARED = "share a row and read neighbours together (shared_rows)"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("number", ["i32", "f32", "u32", "i64", "f64"])
 @pytest.mark.parametrize(("rows", "length"), [(1, 4099), (3, 4200), (5, 9001)])
 def test_a_block_a_row(target: str, number: str, rows: int, length: int) -> None:

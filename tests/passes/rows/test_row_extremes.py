@@ -44,7 +44,7 @@ def special_rows(length: int, dtype: type = np.float32) -> np.ndarray:
     return a
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4, each="op")
 @pytest.mark.parametrize("op", COMPARED)
 @pytest.mark.parametrize("length", [0, 1, 5, 31, 64, 131])
 def test_rows_of_ndarrays(target: str, op: str, length: int) -> None:
@@ -97,7 +97,7 @@ def takes(op: ti.template(), a, b):
     )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4, each="op")
 @pytest.mark.parametrize("kind", ["i32", "u32", "i64", "u64", "f32", "f64"])
 @pytest.mark.parametrize("op", COMPARED)
 def test_rows_of_fields(target: str, kind: str, op: str) -> None:

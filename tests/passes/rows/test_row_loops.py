@@ -175,7 +175,7 @@ def program(seed: int, of_columns: bool) -> tuple[str, int]:
     return f"{head}    {shape} = a.shape\n    for i in range(n):\n{body}\n", length
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("of_columns", [False, True])
 @pytest.mark.parametrize("seed", range(24))
 def test_random_loops(target: str, seed: int, of_columns: bool, tmp_path: Path) -> None:

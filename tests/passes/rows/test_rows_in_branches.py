@@ -48,6 +48,7 @@ def arrays(rows: int, length: int):
     return x, labels, ti.field(ti.f32, rows), ti.field(ti.f32, ())
 
 
+@pytest.mark.sampled(3, each="what")
 @pytest.mark.targets("vulkan", "cuda")  # elsewhere the pass returns at once
 @pytest.mark.parametrize("length", [100, 258, 700])
 @pytest.mark.parametrize("what", [*BODIES, *KEPT])

@@ -46,7 +46,7 @@ def test_sum_of_all_rows(target: str, shape: tuple[int, int]) -> None:
         assert "first += blocks * BLOCK" in source and "if (lane == 0) {\n        loss += total" in source
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("rows", "length"), [(1, 15), (1, 16), (4, 64), (33, 130), (4099, 20)])
 @pytest.mark.parametrize("number", ["i32", "f32", "i64", "f64"])
 def test_sums_that_each_thread_adds_to(target: str, number: str, rows: int, length: int) -> None:

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.targets("vulkan", "cuda")  # elsewhere the pass returns
 REMARK = "(shared_rows)"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("number", ["i8", "u8", "i16", "u16", "f16"])
 @pytest.mark.parametrize("length", [1, 15, 64, 130])
 def test_rows_of_short_numbers(target: str, number: str, length: int) -> None:
@@ -72,7 +72,7 @@ def test_product_with_weights_in_groups(target: str, rows: int, size: int, group
     )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("number", ["i32", "u32", "f32", "i64", "f64"])
 @pytest.mark.parametrize("length", [16, 37, 64])
 def test_what_is_joined_in_each_iteration_and_behind_all(target: str, number: str, length: int) -> None:
@@ -120,6 +120,7 @@ def test_what_is_joined_in_each_iteration_and_behind_all(target: str, number: st
         assert "part += shuffle_xor(" not in source
 
 
+@pytest.mark.sampled(2, each="ends")
 @pytest.mark.parametrize("rows", [1, 33])
 @pytest.mark.parametrize("ends", ["", "break", "continue"])
 def test_as_many_parts_as_each_row_has(target: str, rows: int, ends: str) -> None:

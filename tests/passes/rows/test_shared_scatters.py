@@ -70,7 +70,7 @@ def test_neighbours_in_a_graph(target: str, rows: int, in_place: bool) -> None:
     np.testing.assert_array_equal(degrees, left)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5, each="op")
 @pytest.mark.parametrize("length", [15, 16, 33, 128, 300])
 @pytest.mark.parametrize("op", ["add", "sub", "min", "max", "and", "or", "xor"])
 def test_all_operations_on_elements_of_the_row(target: str, op: str, length: int) -> None:

@@ -177,7 +177,7 @@ def diffuse(a: Plane, b: Plane, lengths: Line, steps: ti.i32):
                 a[i, d] = b[i, d] >> 2
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("columns", [0, 1, 3, 33, 70])
 @pytest.mark.parametrize("overlap", [False, True])
 @pytest.mark.parametrize("rows", [0, 1, 9])

@@ -24,6 +24,7 @@ def moved(n: int):
 POSE = [[2.0, 0.5, 0.0, 1.0], [0.0, 1.0, 0.25, 0.0], [0.5, 0.0, 4.0, 2.0], [0.0, 0.0, 0.0, 1.0]]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("n", [1, 8192, 8193, 20000])
 def test_results_are_those_of_numpy(target: str, n: int) -> None:
     move, points, out = moved(n)

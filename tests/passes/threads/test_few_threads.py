@@ -65,6 +65,7 @@ def summed(n: int, length: int = 24):
     return walk, x.to_numpy(), y, total, most
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("n", [1, 256, 257, 1331, 4096])
 def test_sums_of_few_long_iterations(target: str, n: int) -> None:
     walk, x, y, total, most = summed(n)

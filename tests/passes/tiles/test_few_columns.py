@@ -12,6 +12,7 @@ import shadesmith as ti
 pytestmark = [pytest.mark.targets("vulkan", "cuda"), pytest.mark.usefixtures("tiles_of_few")]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("columns", [8, 13, 16])
 @pytest.mark.parametrize("in_parts", [False, True])
 def test_products(target: str, columns: int, in_parts: bool, monkeypatch: pytest.MonkeyPatch) -> None:

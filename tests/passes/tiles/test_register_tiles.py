@@ -74,7 +74,7 @@ def product(n: int, m: int, w: int, start: float = 0.0) -> tuple[Any, Any, np.nd
 SIZES = [(64, 16, 64), (128, 48, 64), (65, 17, 63), (1, 1, 1), (130, 33, 7), (3, 100, 129), (64, 1, 65)]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("n", "m", "w"), SIZES)
 def test_a_product(target: str, for_few: None, n: int, m: int, w: int) -> None:
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)

@@ -47,7 +47,7 @@ def test_matrices(target: str, n: int) -> None:
     assert is_staged(double)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("length", [6, 8, 12])
 def test_vectors(target: str, dtype, length: int) -> None:
@@ -330,6 +330,7 @@ def test_an_index_of_the_loop_inside_an_element(target: str) -> None:
     assert np.array_equal(v.to_numpy(), expected)
 
 
+@pytest.mark.sampled(2, each="shape")
 @pytest.mark.parametrize("shape", [33_001, (181, 190)])
 @pytest.mark.parametrize("is_ndarray", [False, True])
 def test_checked_indices(target: str, shape, is_ndarray: bool) -> None:

@@ -36,6 +36,7 @@ def best(x: Numbers, counts: ti.types.ndarray(ti.i32, 1)) -> ti.i32:
     return most
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.targets("cuda", "vulkan")
 @pytest.mark.parametrize("n", [0, 1, 31, 128, 300, 1000, 1024])
 def test_totals(target: str, n: int) -> None:

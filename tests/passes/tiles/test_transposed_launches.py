@@ -97,6 +97,7 @@ def test_small_and_odd_lengths(target: str, bounds: str) -> None:
         assert np.array_equal(y, x.T) and (count == 1).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("axes", list(permutations(range(3))))
 def test_three_axes(target: str, axes: tuple[int, int, int]) -> None:

@@ -81,7 +81,7 @@ def result_of(kernel, arch, columns: int, kind=ti.f32) -> np.ndarray:
     return y.to_numpy()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4, each="kernel")
 @pytest.mark.parametrize("columns", [1, 16, 127, 128, 129, 300])
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.__name__)
 def test_results_are_those_of_the_interpreter(kernel, columns):

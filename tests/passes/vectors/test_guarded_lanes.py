@@ -37,6 +37,7 @@ def integers(*shape: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(-9, 9, shape).astype(np.float32)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", [(0, 3), (1, 1), (3, 0), (7, 127), (5, 129)], ids=str)
 @pytest.mark.parametrize("count", [0, 3, 9])
 def test_guarded_products(shape, count):
@@ -72,7 +73,7 @@ def test_other_branches_stay(body, tmp_path):
     assert RUNS not in _kernel(body, tmp_path / "program.py").source(a, integers(40, 40), c, np.zeros(9, np.int32), 6)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(24))
 def test_random_branches(seed, tmp_path):
     kernel = _kernel(_random_body(random.Random(seed)), tmp_path / "program.py")

@@ -42,6 +42,7 @@ def arrays() -> list[Any]:
     return [x, w, np.zeros(ROWS, np.float32)]
 
 
+@pytest.mark.sampled(3, each="end")
 @pytest.mark.parametrize("term", TERMS)
 @pytest.mark.parametrize("end", ["n", 16, 40, 50, 64, 100, 128])
 def test_results(tmp_path, end: str | int, term: str) -> None:

@@ -42,6 +42,7 @@ def start(passes: str = "", **options) -> None:
     ti.init(arch=ti.cpu, log_level=ti.ERROR, passes=passes, fast_math=False, **options)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", [(1, 16), (3, 33), (13, 31), (2, 100)], ids=str)
 def test_counts(shape):
     found = []

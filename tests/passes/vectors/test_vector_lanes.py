@@ -38,6 +38,7 @@ def products(rows: int, columns: int, dtype=ti.f32):
     return product, w.to_numpy(), v.to_numpy() @ a.to_numpy()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("rows", "columns"), [(1, 16), (7, 17), (64, 100)])
 @pytest.mark.parametrize("dtype", [ti.f32, ti.f64, ti.i64], ids=str)
 def test_sums_of_columns(rows, columns, dtype):
@@ -109,6 +110,7 @@ def chains(n: int, dtype=ti.f32):
     return iterate, y.to_numpy()
 
 
+@pytest.mark.sampled(2, each="dtype")
 @pytest.mark.parametrize("dtype", [ti.f32, ti.f64, ti.i32], ids=str)
 @pytest.mark.parametrize("n", [16, 37])
 def test_loops_without_arrays(n: int, dtype) -> None:

@@ -48,7 +48,7 @@ COLUMNS = {
 }
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("m", [1, 3, 4, 8, 20, 21])
 @pytest.mark.parametrize("shift", [-4, -3, -1, 0, 1, 2, 3, 5])
 @pytest.mark.parametrize("column", COLUMNS)

@@ -113,6 +113,7 @@ TESTS = {
 }
 
 
+@pytest.mark.sampled(2, each="test")
 @pytest.mark.parametrize("m", [4, 9, 24])
 @pytest.mark.parametrize("test", TESTS)
 def test_bounds(target: str, test: str, m: int, tmp_path) -> None:

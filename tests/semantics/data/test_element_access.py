@@ -58,7 +58,7 @@ def make(kind: str) -> tuple[object, object]:
 KINDS = ("field", "plane", "ndarray", "vectors", "structs", "tree")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.all_targets
 @pytest.mark.parametrize("kind", KINDS)
 def test_10000_reads_after_a_launch_copy_once(target: str, mirrored: bool, kind: str) -> None:

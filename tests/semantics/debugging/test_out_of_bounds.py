@@ -36,7 +36,7 @@ def world(target) -> SimpleNamespace:
     return SimpleNamespace(fields=list(made.values()), **made)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_an_access_out_of_bounds_is_told_and_not_done(world, row):
     before = [field.to_numpy() for field in world.fields]

@@ -137,6 +137,7 @@ def test_a_gradient_equals_finite_differences(name: str, in_f64: str, define_ker
     compared(kernel, fields, ("z",), 4)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("n", [0, 1, 64, 65, 200])
 def test_a_loop_of_any_trip_count_has_a_gradient(n: int, in_f64: str) -> None:
     fields = three_fields()

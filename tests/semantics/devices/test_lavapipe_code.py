@@ -19,7 +19,7 @@ from shadesmith.runtime.devices.vulkan.spirv import reflect
 KERNELS = [name for name in golden_kernels.KERNELS if name not in golden_kernels.RECURSIVE]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", KERNELS)
 def test_changed_code_is_valid(name: str, tmp_path: Path) -> None:
     if shutil.which("glslangValidator") is None or shutil.which("spirv-val") is None:
@@ -110,7 +110,7 @@ WAYS = {
 """How a loop is left in its middle under the condition C."""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5, each="condition")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_conditions_in_the_middle_of_a_loop_see_its_variables(

@@ -24,6 +24,7 @@ def needs_nvrtc() -> None:
         pytest.skip("NVRTC is not here")
 
 
+@pytest.mark.sampled(3, each="name")
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_a_negation_makes_a_difference(name: str, arch: str) -> None:

@@ -102,6 +102,7 @@ def scenario(api: Api, force_staging: bool) -> None:
         device.close()
 
 
+@pytest.mark.sampled(2, each="code")
 @needs_vulkan
 @pytest.mark.parametrize("force_staging", [False, True])
 @pytest.mark.parametrize("code", [OUT_OF_DEVICE_MEMORY, DEVICE_LOST])

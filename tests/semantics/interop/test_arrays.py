@@ -98,6 +98,7 @@ LAYOUTS = {
 }
 
 
+@pytest.mark.sampled(3, each="make")
 @pytest.mark.parametrize("make", LAYOUTS.values(), ids=LAYOUTS)
 @pytest.mark.parametrize("dtype", [np.float32, np.int32, np.float64])
 def test_an_array_is_read_and_written_however_it_lies(target: str, make: Any, dtype: Any) -> None:
@@ -245,6 +246,7 @@ def staged(monkeypatch: pytest.MonkeyPatch):
     ti.reset()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("make", LAYOUTS.values(), ids=LAYOUTS)
 def test_copies_keep_layouts(staged: None, make: Any) -> None:
     test_an_array_is_read_and_written_however_it_lies("vulkan", make, np.float32)

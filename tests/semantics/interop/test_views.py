@@ -82,6 +82,7 @@ def test_a_part_is_an_array_in_python(target: str, key: Any) -> None:
     np.testing.assert_array_equal(x.to_numpy(), values + 1)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("key", PARTS, ids=str)
 def test_parts_of_copied_memory(staged: None, key: Any) -> None:
     test_a_kernel_changes_the_part_and_nothing_else("vulkan", key)

@@ -54,7 +54,7 @@ def check_compiles(kernel: Any, *args: Any, arch: Any) -> None:
         assert done.returncode == 0, done.stdout + done.stderr + file.text
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("arch", [ti.cc, ti.cuda, ti.vulkan], ids=["c", "cuda", "vulkan"])
 @pytest.mark.parametrize("name", NAMES, ids=lambda name: name[:12])
 def test_names_compile_everywhere(name: str, arch: Any, tmp_path: Path) -> None:

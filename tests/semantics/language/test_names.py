@@ -25,14 +25,14 @@ KERNEL = """def compute({name}: ti.i32, out: ti.types.ndarray()) -> ti.i32:
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", RESERVED)
 def test_a_name_of_an_argument_a_variable_and_an_index(target: str, define_kernel, name: str) -> None:
     out = np.zeros(3, np.int32)
     assert define_kernel(KERNEL.format(name=name))(7, out) == 42 and out.tolist() == [7, 8, 9]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", [name for name in RESERVED if name != "_"])
 def test_a_name_of_a_kernel_a_field_and_an_array(target: str, name: str, define_kernel) -> None:
     field = ti.field(ti.i32, 2)
@@ -47,7 +47,7 @@ def test_a_name_of_a_kernel_a_field_and_an_array(target: str, name: str, define_
     assert array.tolist() == [5, 7] and field.to_numpy().tolist() == [5, 7]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", [name for name in RESERVED if name not in ("_", "ti")])
 def test_a_name_of_an_array_alone(target: str, name: str, define_kernel) -> None:
     text = f"def compute({name}: ti.types.ndarray(), n: ti.i32):\n    for i in {name}:\n        {name}[i] += n\n"
@@ -73,7 +73,7 @@ def compute(n: ti.i32) -> ti.i32:
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", [name for name in RESERVED if name != "_"])
 def test_a_name_of_a_function_and_of_its_variables(target: str, name: str, define_program) -> None:
     assert define_program(FUNCTION.format(name=name))["compute"](3) == 12 + 12
@@ -152,7 +152,7 @@ def test_a_variable_that_bounds_a_parallel_loop(target: str, name: str, define_k
     assert out.tolist() == [15] * 4 + [10] + [0] * 4 and np.array_equal(x.to_numpy(), expected)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", [name for name in RESERVED if name not in ("_", "__x")])  # `__x` is private
 def test_a_name_of_a_struct_and_its_members(target: str, name: str, define_program) -> None:
     text = f"""

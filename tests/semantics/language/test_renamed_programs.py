@@ -39,6 +39,7 @@ def expected(request: pytest.FixtureRequest):
     return plain(request.getfixturevalue("program"))
 
 
+@pytest.mark.sampled(2, each="program")
 @pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize("program", programs.PROGRAMS)
 def test_names_do_not_change_results(expected, target: str, program: str, seed: int) -> None:

@@ -255,7 +255,7 @@ BODIES = (
 )
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(40))
 def test_generated_functions_of_several_types(target, seed: int, tmp_path: Path) -> None:
     """Random functions called with arrays and numbers of random types: the interpreter knows no shared functions."""

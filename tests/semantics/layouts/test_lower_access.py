@@ -80,7 +80,7 @@ def filled(layout: str, array: Any, first: tuple[int, ...], values: np.ndarray) 
             array[at] = float(values[index])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("number", range(COUNT))
 def test_random_stencils_over_random_layouts(target: str, define_kernel: Callable[..., Any], number: int) -> None:
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR, passes="+lower_access")

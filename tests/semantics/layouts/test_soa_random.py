@@ -93,6 +93,7 @@ def scalars_of(field) -> list:
     return [field.get_scalar_field(k, j) for k in range(field.n) for j in range(field.m)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_kernels_and_python_agree_with_numpy(target: str, seed: int) -> None:
     choose = random.Random(seed)

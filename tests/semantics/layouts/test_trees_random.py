@@ -99,7 +99,7 @@ def _moved(names: str, leader: Place, place: Place) -> str:
     return f"{place.name}[{', '.join(f'{name} + {move}' if move else name for name, move in zip(names, moves))}]"
 
 
-@pytest.mark.sampled(8)  # lavapipe compiles each loop for itself
+@pytest.mark.sampled(16, each="passes")
 @pytest.mark.parametrize("first", range(0, COUNT, TOGETHER))
 @pytest.mark.parametrize("passes", ["", "+lower_access"])
 def test_patterns_come_back_as_numpy_changes_them(
@@ -143,6 +143,7 @@ def _addresses(node: Node, shape: tuple[int, ...]) -> np.ndarray:
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("first", range(0, COUNT, TOGETHER))
 def test_cells_lie_where_taichi_puts_them(first: int) -> None:
     ti.init(arch=ti.cpu, log_level=ti.ERROR)

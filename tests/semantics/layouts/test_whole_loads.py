@@ -6,6 +6,7 @@ import pytest
 import shadesmith as ti
 
 
+@pytest.mark.sampled(3, each="shape")
 @pytest.mark.parametrize("element", ["f32", "i32", "u32"])
 @pytest.mark.parametrize("shape", [(4, 4), (2, 4), (4, 2), (3, 4), (4, 3), (6, 6), (8,), (2, 6), (12, 1), (3, 3), (5,)])
 def test_loads_of_whole_elements(target, shape, element):

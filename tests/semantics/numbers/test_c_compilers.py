@@ -34,7 +34,7 @@ def test_two_maxima_of_one_serial_loop_stay_apart(target: str) -> None:
     assert o.to_numpy().tolist() == [[i, i] for i in range(6)]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("count", [6, 8, 16])
 @pytest.mark.parametrize("kept", ["i8", "i16"])
 @pytest.mark.parametrize("name", list(WIDE))

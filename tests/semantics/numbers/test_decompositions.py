@@ -12,7 +12,7 @@ COUNT = {"python": 60}
 FUNCTIONS = ("svd", "polar_decompose", "sym_eig", "eig", "solve")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("fast_math", [True, False], ids=["fast", "exact"])
 @pytest.mark.parametrize("dtype", [ti.f32, ti.f64], ids=str)
 @pytest.mark.parametrize("n", [2, 3])

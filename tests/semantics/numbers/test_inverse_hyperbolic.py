@@ -15,6 +15,7 @@ ARGUMENTS = {"asinh": [-3.5, -1e-3, 0.0, 1e6], "acosh": [1.0, 1.0625, 2.5, 60000
 EXACT = {"f16": 2e-3, "f32": 3e-7, "f64": 5e-16}
 
 
+@pytest.mark.sampled(2, each="name")
 @pytest.mark.parametrize("dtype", EXACT)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_scalars_vectors_and_matrices(target: str, name: str, dtype: str) -> None:

@@ -121,7 +121,7 @@ def equal(found: str, expected: str, kind: str) -> bool:
 VALUED = batches(rows_of(True))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("number", range(len(VALUED)))
 def test_types_and_values_are_taichis(number: int, target: str) -> None:

@@ -34,7 +34,7 @@ def results_of(arch: Any, size: int, kind: Any, layout: Any, values: np.ndarray)
     return [z.to_numpy(), found.to_numpy()]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("layout", ["AOS", "SOA"])
 @pytest.mark.parametrize("kind", ["f32", "f64", "i32"])
 @pytest.mark.parametrize("size", SIZES)

@@ -36,6 +36,7 @@ RELATIVE = {"vulkan": 16, "cpu": 4, "python": 4, "cuda": 8}
 """[ulp]; Vulkan allows 3 + 2 |x| for exp."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("source", TYPES, ids=str)
 def test_casts_of_values_both_types_have(target: str, source: ti.f32) -> None:
     values = [0, 1, 2, 77, 100] if source != ti.u1 else [0, 1, 1, 0, 1]
@@ -185,6 +186,7 @@ def worst_ulp(found: np.ndarray, expected: np.ndarray, absolute: float) -> float
     return float((error / np.spacing(np.abs(expected.astype(found.dtype)).clip(np.finfo(found.dtype).tiny))).max())
 
 
+@pytest.mark.sampled(2, each="name")
 @pytest.mark.parametrize("kind", [ti.f32, ti.f64], ids=str)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_of_one_argument(target: str, name: str, kind: ti.f32, record_property) -> None:

@@ -83,6 +83,7 @@ def exact(name: str, meaning, a: int, b: int, info: np.iinfo) -> int | None:
     return result if info.min <= result <= info.max else None
 
 
+@pytest.mark.sampled(2, each="name")
 @pytest.mark.parametrize("kind", INTEGERS)
 @pytest.mark.parametrize("name", BINARY)
 def test_results_that_do_not_fit_are_trapped_and_no_others(name, kind):
@@ -122,6 +123,7 @@ def test_negation_and_absolute_value(kind):
         assert (error.failures if error else 0) == wanted.count(None)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", INTEGERS)
 @pytest.mark.parametrize("real", ["f32", "f64"])
 def test_casts_of_floats(kind, real):

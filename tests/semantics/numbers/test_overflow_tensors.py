@@ -30,7 +30,7 @@ def steps(products: list[list[int]]) -> list[int]:
     return [n for terms in products for n in (*terms, *(sum(terms[:k]) for k in range(len(terms) + 1)))]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", INTEGERS)
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_sums_and_products_of_tensors_are_checked_step_by_step(kind, size):
@@ -80,6 +80,7 @@ def test_sums_and_products_of_tensors_are_checked_step_by_step(kind, size):
         assert error is None or f"leaves {kind}" in error.message
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", INTEGERS)
 def test_products_of_two_matrices_and_cross_products(kind):
     element = getattr(ti, kind)

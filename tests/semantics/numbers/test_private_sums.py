@@ -228,6 +228,7 @@ def test_an_index_that_misses_reaches_no_other_element() -> None:
     ti.reset()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("extent", [1, 15, 16, 17, 1003])
 def test_elements_that_no_thread_adds_to_keep_their_bits(target: str, dtype: str, extent: int) -> None:

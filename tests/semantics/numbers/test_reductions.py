@@ -117,6 +117,7 @@ def test_a_sum_for_each_bit_of_an_index(target: str) -> None:
     assert "sums_19_sum" in add.source(arch=ti.cuda)
 
 
+@pytest.mark.sampled(2, each="name")
 @pytest.mark.parametrize("name", ["f32", "f64"])
 @pytest.mark.parametrize("count", SIZES)
 @pytest.mark.targets("cpu", "vulkan", "cuda")
@@ -543,6 +544,7 @@ def test_a_sum_of_no_number_keeps_its_sign(name: str, count: int) -> None:
     assert total[None] == 2.0 * count
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("count", [0, 1, 511, 512, 513, 8_191, 8_192, 65_535, 65_536, 70_001])
 def test_parts_of_short_iterations(count: int) -> None:
     """A part has some hundred iterations, so that 10,000 numbers are no 128 loops that are too short for vectors."""

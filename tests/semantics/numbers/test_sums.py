@@ -28,6 +28,7 @@ def terms_of(kind: str, count: int, name: str) -> np.ndarray:
     return values.astype({"f16": np.float16, "f32": np.float32, "f64": np.float64}[name])
 
 
+@pytest.mark.sampled(4, each="kind")
 @pytest.mark.parametrize("name", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("kind", ["ones", "uniform", "cancelling"])
 @pytest.mark.parametrize("count", [0, 1, 7, 127, 1000])

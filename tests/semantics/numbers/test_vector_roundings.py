@@ -44,6 +44,7 @@ def products(real: Any, size: int) -> Any:
     return compute
 
 
+@pytest.mark.sampled(2, each="kind")
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_each_product_and_each_sum_is_rounded(target: str, kind: type, size: int) -> None:

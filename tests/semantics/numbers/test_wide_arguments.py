@@ -17,6 +17,7 @@ def type_of(shape: tuple[int, ...], dtype: Any) -> Any:
     return ti.types.vector(*shape, dtype) if len(shape) == 1 else ti.types.matrix(*shape, dtype)
 
 
+@pytest.mark.sampled(4, each="dtype")
 @pytest.mark.parametrize("dtype", [ti.i64, ti.u64, ti.f64], ids=str)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("before", [1, *(pytest.param(count, marks=pytest.mark.exhaustive) for count in (0, 2, 3))])

@@ -34,7 +34,7 @@ def numbers_of(name: str) -> np.ndarray:
     return np.array(sorted({n for n in (least, least + 1, -7, -1, 0, 1, 3, 100, most) if least <= n <= most}), kind)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("old", "new"), PAIRS)
 def test_a_widened_number_compares_as_it_is(target: str, old: str, new: str, define_kernel: Callable[..., Any]) -> None:
     ti.init(

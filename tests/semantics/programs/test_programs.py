@@ -141,6 +141,7 @@ def test_atomics_are_exact_and_return_the_old_value(target: str) -> None:
     assert (seen.to_numpy() == 1).all()
 
 
+@pytest.mark.sampled(3, each="operation")
 @pytest.mark.parametrize("dtype", ["i32", "u32", "i64", "u64", "f32", "f64"])
 @pytest.mark.parametrize("operation", ["add", "sub", "min", "max", "mul"])
 def test_atomic_operations_on_every_type(target: str, dtype: str, operation: str) -> None:

@@ -42,6 +42,7 @@ ROWS_OF_LARGE_BLOCKS = [GROUPS_X * 128 + k for k in (-1, 0, 1)] + [2 * GROUPS_X 
 ROWS_OF_SMALL_BLOCKS = [0, 1, 2, GROUPS_X - 1, GROUPS_X, GROUPS_X + 1, 2 * GROUPS_X + 1, 300_007]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("kernel", "count"),
     [(visit, count) for count in IN_ONE_ROW + ROWS_OF_LARGE_BLOCKS]

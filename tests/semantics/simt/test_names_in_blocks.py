@@ -8,6 +8,7 @@ import pytest
 import written_programs
 
 
+@pytest.mark.sampled(2, each="name")
 @pytest.mark.parametrize("name", ["thread", "block", "threads", "count", "has_iteration", "index", "lanes"])
 @pytest.mark.all_targets
 def test_an_index_may_be_called_as_what_is_printed(name: str, target: str, tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def model(a: np.ndarray, each: Callable[[list[Any], int], Any]) -> list[Any]:
     return [each(group, lane) for group in groups(a) for lane in range(len(group))]
 
 
+@pytest.mark.sampled(2, each="name")
 @pytest.mark.parametrize("n", [1, 64, 100])
 @pytest.mark.parametrize("name", FOLDS)
 def test_reductions_and_scans_of_i32(target: str, name: str, n: int) -> None:
@@ -83,6 +84,7 @@ def _wrap(value: int) -> int:
     return (value + 2**31) % 2**32 - 2**31
 
 
+@pytest.mark.sampled(2, each="name")
 @pytest.mark.parametrize("dtype", ["u32", "f32", "i64", "f64"])
 @pytest.mark.parametrize("name", ["add", "mul", "min", "max"])
 def test_reductions_and_scans_of_other_types(target: str, dtype: str, name: str) -> None:

@@ -37,6 +37,7 @@ FORMS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(2, each="form")
 @pytest.mark.parametrize("serialize", [False, True], ids=["parallel", "serial"])
 @pytest.mark.parametrize("form", FORMS)
 def test_cells_that_become_active_wait_for_the_next_loop(target: str, form: str, serialize: bool) -> None:
@@ -69,6 +70,7 @@ def test_cells_that_become_active_wait_for_the_next_loop(target: str, form: str,
         np.testing.assert_array_equal(x.to_numpy() != 0, active)
 
 
+@pytest.mark.sampled(2, each="how")
 @pytest.mark.parametrize("serialize", [False, True], ids=["parallel", "serial"])
 @pytest.mark.parametrize("how", ["append", "store", "atomic"])
 def test_a_list_that_grows(target: str, how: str, serialize: bool) -> None:
@@ -168,6 +170,7 @@ def test_a_loop_over_a_node_that_it_changes(target: str) -> None:
         active[(np.nonzero(active)[0] * 4 + 11) % 256 // 4] = True
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("form", ["dynamic", *FORMS])
 def test_a_loop_behind_an_early_return(target: str, form: str) -> None:
     """Of `make fuzz`, seed 7000966: the loop tested each item when its thread came to it."""

@@ -69,6 +69,7 @@ def read_as(stored: np.ndarray, name: str) -> np.ndarray:
     return texels
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", STORED)
 def test_a_format_keeps_what_it_can(target: str, name: str) -> None:
     """The number of axes goes around with the formats."""

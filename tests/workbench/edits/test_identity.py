@@ -40,7 +40,7 @@ def binaries(module: BackendModule) -> list[bytes]:
     return [compile_cubin(file.text, fast_math=fast_math, name=file.name)[0] for file in module.files]
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("language", ["vulkan", "cuda", "c"])
 @pytest.mark.parametrize("name", golden_kernels.KERNELS)
 def test_a_copy_gives_the_same_bytes(name: str, language: str, tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_copy_gives_the_same_bytes(name: str, language: str, tmp_path: Path) -
     assert binaries(copied) == binaries(module)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("maker", [*corpus.MAKERS, *compared.MAKERS], ids=lambda maker: maker.__name__)
 @pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_a_copy_launches_what_was_launched(target: str, maker: Callable[[], Any], tmp_path: Path) -> None:

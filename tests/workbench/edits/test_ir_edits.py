@@ -60,7 +60,7 @@ def specialization(name: str, target: str) -> Specialization:
     return Specialization(define(module.kernel), arguments, options, able(target))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("lowered", [False, True])
 @pytest.mark.parametrize("language", SUFFIX)
 @pytest.mark.parametrize("name", KERNELS)

@@ -157,7 +157,7 @@ def program_of(body: list[str]) -> str:
 
 
 @pytest.mark.targets("cpu", "vulkan", "cuda")
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.filterwarnings("ignore:(.|\n)*(this edit was merged with it|generated source of kernel `run` runs)")
 @pytest.mark.parametrize("seed", range(50))
 def test_edits_of_kernels_that_change(target: str, tmp_path: Path, seed: int) -> None:

@@ -34,7 +34,7 @@ ADD = """
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", NAMES, ids=lambda name: ascii(name)[:20])
 @pytest.mark.targets("cpu", "vulkan", "cuda")
 def test_names_are_escaped(target: str, tmp_path: Path, name: str) -> None:

@@ -122,7 +122,7 @@ class Call:
         return float(found[0])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.filterwarnings("ignore:kernel .* runs its generated source")
 @pytest.mark.parametrize("seed", range(12))
 def test_an_edit_never_runs_for_another_identity(program, target: str, tmp_path: Path, seed: int) -> None:

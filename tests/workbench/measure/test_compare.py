@@ -357,7 +357,7 @@ def test_a_comparison_is_plain_data(target: str) -> None:
     assert kernel.compare(*args, relative=0.1).passed
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("maker", [*corpus.MAKERS, *compared.MAKERS], ids=lambda maker: maker.__name__)
 def test_every_text_agrees_with_itself(target: str, maker: Callable[[], Any]) -> None:
     kernel, args = maker()

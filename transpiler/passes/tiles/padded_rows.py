@@ -97,7 +97,7 @@ def _accesses_of(task: Task, arrays: set[Array]) -> dict[Array, list[_Access]]:
     everyone = (True,) * len(values.threads)
     for pointer, active, weight in _weighted(task.body, values, everyone, _Loops()):
         indices = [values.of(index) for index in pointer.indices] if pointer.array in arrays else [None]
-        known = [[int(number) for number in index.values] for index in indices if index is not None]
+        known = [index.values.tolist() for index in indices if index is not None]
         if len(known) < len(indices):
             continue
         *outer, columns = known
@@ -179,7 +179,7 @@ def _iterations(statement: Statement, values: ThreadValues) -> float:
         return 1
     count = trip_count(statement)
     bounds = [values.of(bound) for bound in (*statement.starts, *statement.ends, *statement.steps)]
-    known = [[int(number) for number in bound.values] for bound in bounds if bound is not None and bound.is_exact]
+    known = [bound.values.tolist() for bound in bounds if bound is not None and bound.is_exact]
     if count is not None or len(bounds) != 3 or len(known) != 3:
         return ITERATIONS if count is None else count
     counts = [len(range(*each)) for each in zip(*known, strict=True)]  # such as `range(thread, 340, 256)`

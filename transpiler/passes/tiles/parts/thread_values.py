@@ -9,6 +9,7 @@ not exact. A value that differs between threads otherwise, such as an element th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -29,19 +30,21 @@ MOST_WARPS = 4
 """Warps of a block whose threads are looked at, at equal distances."""
 SUMS = frozenset({"add", "sub", "bit_or", "bit_xor"})
 """Operations to which a number that counts as 0 contributes nothing."""
+OF_ARRAYS = SUMS | {"mul", "bit_and", "min", "max"}
+"""Operations whose meaning is that of NumPy's arrays, too: they take the numbers of all threads at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """A value in each thread, as NumPy's scalars of its type. is_exact: nothing in it counts as 0."""
+    """A value in each thread, in an array of its type. is_exact: nothing in it counts as 0."""
 
-    values: tuple[Any, ...]
+    values: np.ndarray[Any, Any]
     is_exact: bool
 
     @property
     def differ(self) -> bool:
         """Whether threads have different numbers."""
-        return any(value != self.values[0] for value in self.values)
+        return bool((self.values != self.values[0]).any())
 
 
 class ThreadValues:
@@ -51,7 +54,7 @@ class ThreadValues:
         self.task = task
         self.threads = _threads(task.block_dim)
         self.varying = Uniformity(task).varying
-        self.unknown = Numbers((np.int32(0),) * len(self.threads), False)
+        self.unknown = Numbers(np.zeros(len(self.threads), np.int32), False)
         self.known: dict[Statement, Numbers | None] = {}
 
     def of(self, value: Statement) -> Numbers | None:
@@ -64,14 +67,14 @@ class ThreadValues:
     def _computed(self, value: Statement) -> Numbers | None:
         match value:
             case Const(value=number) if _is_integer(value.type):
-                return Numbers((_converted(number, value.type),) * len(self.threads), True)
+                return Numbers(_array([number], value.type).repeat(len(self.threads)), True)
             case ThreadIndex(kind=kind):
                 return self._thread_index(kind)
             case LoopIndex(loop=RangeFor() as loop, axis=axis):
                 return self._parallel_index(loop, axis) if loop is self.task.loop else self._serial_index(loop, axis)
             case Cast(value=operand, bits=False) if _is_integer(value.type) and _is_integer(operand.type):
                 given = self.of(operand)
-                return given and Numbers(tuple(_converted(v, value.type) for v in given.values), given.is_exact)
+                return given and Numbers(_array(given.values, value.type), given.is_exact)
             case Operation(operands=operands) if all(_is_integer(one.type) for one in (value, *operands)):
                 return self._operation(value)
         return None if value in self.varying else self.unknown
@@ -79,9 +82,9 @@ class ThreadValues:
     def _thread_index(self, kind: str) -> Numbers | None:
         match kind:
             case "thread" | "global":
-                return Numbers(tuple(map(np.int32, self.threads)), True)
+                return Numbers(_array(self.threads, i32), True)
             case "lane":
-                return Numbers(tuple(np.int32(thread % SUBGROUP_SIZE) for thread in self.threads), True)
+                return Numbers(_array([thread % SUBGROUP_SIZE for thread in self.threads], i32), True)
         return self.unknown
 
     def _parallel_index(self, loop: RangeFor, axis: int) -> Numbers | None:
@@ -99,8 +102,8 @@ class ThreadValues:
             size = max(1, prod(n for n in inner if n is not None))
             positions = [thread // size % max(1, own) if axis else thread // size for thread in self.threads]
         first = int(start.value) if isinstance(start, Const) else 0
-        indices = (_converted(first + position * int(step.value), i32) for position in positions)
-        return Numbers(tuple(indices), isinstance(start, Const))
+        indices = [first + position * int(step.value) for position in positions]
+        return Numbers(_array(indices, i32), isinstance(start, Const))
 
     def _serial_index(self, loop: RangeFor, axis: int) -> Numbers | None:
         """Return an index of another loop in its first iteration: later ones add the same in all threads."""
@@ -118,8 +121,9 @@ class ThreadValues:
             if value.op not in SUMS and any(not one.is_exact and not one.differ for one in known):
                 return None
         is_exact = all(one.is_exact for one in known)
-        meaning, numbers = OPS[value.op].meaning, zip(*(one.values for one in known), strict=True)
-        return Numbers(tuple(_converted(meaning(*each), value.type) for each in numbers), is_exact)
+        meaning, arrays = OPS[value.op].meaning, [one.values for one in known]
+        results = meaning(*arrays) if value.op in OF_ARRAYS else _in_each(meaning, *arrays)
+        return Numbers(_array(results, value.type), is_exact)
 
 
 def _threads(block_dim: int) -> list[int]:
@@ -133,7 +137,17 @@ def _is_integer(type: Type | None) -> bool:
     return isinstance(type, Scalar) and not type.is_float
 
 
-def _converted(number: Any, type: Type | None) -> Any:
-    """Return a number as NumPy's scalar of a type; integers wrap."""
+def _in_each(meaning: Callable[..., Any], *operands: np.ndarray[Any, Any]) -> list[Any]:
+    """Return what an operation gives in each thread; it is done once for all threads with the same operands."""
+    rows = list(zip(*(one.tolist() for one in operands), strict=True))
+    kinds = [one.dtype.type for one in operands]
+    results = {row: meaning(*(kind(number) for kind, number in zip(kinds, row))) for row in set(rows)}
+    return [results[row] for row in rows]
+
+
+def _array(numbers: Any, type: Type | None) -> np.ndarray[Any, Any]:
+    """Return numbers as an array of a type; integers wrap."""
     assert isinstance(type, Scalar)
-    return type.numpy.type(type(int(number)) if type.is_integral else bool(number))
+    if isinstance(numbers, np.ndarray):
+        return numbers.astype(type.numpy)
+    return np.array([type(int(number)) for number in numbers], type.numpy)
