@@ -85,7 +85,7 @@ def test_gradients_of_noise(target: str) -> None:
     np.testing.assert_allclose(made[2].to_numpy(), expected_gradients(k, x), rtol=1e-5, atol=1e-6)
     source = gradients.source(*made, arch=ti.cpu)
     assert source.count(BY_BIT) == 3 and " ? " not in source and "    if (" not in source
-    assert "f32_bits_to_u32(x) ^ ((uint32_t)(h & 1) << 31u)" in source
+    assert "f32_bits_to_u32(x_) ^ ((uint32_t)(h & 1) << 31u)" in source
     assert BY_BIT not in gradients.source(*made, arch=ti.cuda)
 
 
