@@ -60,6 +60,7 @@ from .atomics.settled_extremes import settled_extremes
 from .atomics.vector_atomics import vector_atomics
 from .atomics.whole_atomics import whole_atomics
 from .branches.automata import automata
+from .branches.bit_choices import bit_choices
 from .branches.bit_terms import bit_terms
 from .branches.collected_bits import collected_bits
 from .branches.computed_choices import computed_choices
@@ -291,6 +292,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     early_selections: (IfExp,),
     rejoined_threads: (Break,),
     bit_terms: (While,),
+    bit_choices: ("bit_and",),
     counted_choices: (If,),
     computed_choices: (If,),
     eager_tests: (If, "logical_and", "logical_or"),
@@ -457,6 +459,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         normal_numbers,  # likewise
         root_squares,  # likewise
         rounded_halves,  # after all passes that add or change conversions
+        bit_choices,  # after `vector_lanes` and `lane_loops`, whose loops have choices
         eager_choices,  # after all passes that know what `and` is
         eager_conditions,  # after all passes that know what `and` is
         eager_tests,  # likewise
