@@ -28,10 +28,14 @@ import numpy as np
 from .corners import corners
 from .loops import FAMILIES as LOOPS
 from .loops import indented
+from .shared_values import FAMILIES as SHARED
 from .steps import steps
 
 EDGES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65)
-DTYPES = {"i32": np.int32, "u32": np.uint32, "f32": np.float32, "i64": np.int64, "f64": np.float64}
+DTYPES = {
+    "i32": np.int32, "u32": np.uint32, "f32": np.float32, "i64": np.int64, "f64": np.float64, "u64": np.uint64,
+    "f16": np.float16,
+}  # fmt: skip
 NUMBERS = count()
 MARK = re.compile(r"\((\w+)\)$", re.MULTILINE)
 """The comment of a choice ends with the name of its pass."""
@@ -58,7 +62,7 @@ class Choices:
         families: dict[str, Callable[[], list[str]]] = {
             "rows": self.rows, "moves": self.moves, "stencil": self.stencil, "tiles": self.tiles,
             "local": self.local, "serial": self.serial, "scatter": self.scatter, "cells": self.cells,
-            **{name: partial(family, self) for name, family in {**LOOPS, "steps": steps, "corners": corners}.items()},
+            **{name: partial(family, self) for name, family in {**LOOPS, **SHARED, "steps": steps, "corners": corners}.items()},
         }  # fmt: skip
         self.family = self.random.choice(only or tuple(families))
         body = families[self.family]()
@@ -78,7 +82,7 @@ class Choices:
 
     def filled(self, kind: str, shape: tuple[int, ...]) -> np.ndarray:
         """Return small whole numbers."""
-        low = 0 if kind == "u32" else -5
+        low = 0 if kind[0] == "u" else -5
         return self.values.integers(low, 6, shape).astype(DTYPES[kind])
 
     def array(
@@ -425,6 +429,8 @@ def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None
     from shadesmith.transpiler.passes.loops import axis_sums, row_lanes
     from shadesmith.transpiler.passes.rows import block_scans, shared_columns, shared_rows, shared_steps
     from shadesmith.transpiler.passes.rows.parts import row_chunks, row_lengths, step_costs
+    from shadesmith.transpiler.passes.threads import common_values
+    from shadesmith.transpiler.passes.threads.parts import repeated_values
     from shadesmith.transpiler.passes.tiles import block_tiles
     from shadesmith.transpiler.passes.tiles.parts import register_plan
     from shadesmith.transpiler.passes.wide.parts import whole_rows, widenable
@@ -458,6 +464,10 @@ def small_is_large(change: Callable[[Any, str, object], None] = setattr) -> None
     change(axis_sums, "BUSY", 30)
     change(axis_sums, "MANY", 50)
     change(axis_sums, "LEAST_PARTS", 4)
+    for name in ("LEAST_COST", "LEAST_OF_ITERATION", "LEAST_SAVED"):
+        change(repeated_values, name, 1)
+    for module in (common_values, repeated_values):
+        change(module, "LEAST_OF_NUMBER", 1)
 
 
 def plain_options() -> dict[str, str]:

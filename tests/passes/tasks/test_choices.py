@@ -81,6 +81,15 @@ def normalized(a: Plane, b: Plane):
             b[i, j] = a[i, j] / s
 
 
+def products_in_rows(a: Plane, b: Plane, c: Plane):
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            s = 0.0
+            for k in range(a.shape[1]):
+                s += a[i, k] * b[k, j]
+            c[i, j] = s
+
+
 def several(a: Plane, b: Plane, c: Plane, y: Line):
     for i in y:
         s = 0.0
@@ -110,9 +119,12 @@ TASKS: dict[Callable[..., None], list[int]] = {
 KINDS = {"a": 2, "b": 2, "c": 2, "y": 1}
 
 
-def compiled(function: Callable[..., None], target: str) -> tuple[Kernel, BackendModule]:
+def compiled(function: Callable[..., None], target: str, with_gaps: str = "") -> tuple[Kernel, BackendModule]:
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    arguments = tuple(ArrayArgument(f32, KINDS[name]) if name in KINDS else ScalarArgument(i32) for name in names)
+    arguments = tuple(
+        ArrayArgument(f32, KINDS[name], strided=name in with_gaps) if name in KINDS else ScalarArgument(i32)
+        for name in names
+    )
     options, able = CompileOptions(), golden_kernels.able(target)
     kernel = build(Specialization(define(function), arguments, options, able)).kernel
     run(kernel, PassContext(options, able))
@@ -156,6 +168,16 @@ def test_a_launch_starts_one_task_of_each_loop(function: Callable[..., None], la
         started |= now
     assert module.starts_one_task == (len(TASKS[function]) == 1)
     assert started == set(range(len(module.tasks)))
+
+
+@pytest.mark.parametrize("with_gaps", ["", "c", "b"])
+def test_arrays_with_gaps_are_never_apart(with_gaps: str) -> None:
+    """Every second element of an array ends further on than its extents say, as where the other array is."""
+    _, module = compiled(products_in_rows, "cuda", with_gaps)
+    overlapping, *others = [evaluator(_with_iterations(task.extents[0])) for task in module.tasks]
+    members = [{"pointer": n << 30}.get(member.source[0], 1) for n, member in enumerate(module.interface.members)]
+    assert overlapping(members) == bool(with_gaps)
+    assert sum(count(members) for count in others) == (not with_gaps)
 
 
 def _with_iterations(first: Any) -> Any:

@@ -62,6 +62,26 @@ def test_the_best_column_of_a_row(target: str, rows: int, columns: int, length: 
     assert np.array_equal(best.to_numpy(), (x @ y).argmax(axis=1))
 
 
+@pytest.mark.parametrize(("kind", "is_large"), [(ti.f32, False), (ti.i64, True), (ti.f64, True)])
+def test_products_that_shared_memory_has_no_room_for(kind: Any, is_large: bool) -> None:
+    """64 x 64 numbers of 8 bytes take 32 KB, and four tiles 8 KB each: of 48 KB for a block."""
+    ti.init(arch=ti.cpu, log_level=ti.ERROR)
+    a, b, p, q, best = (ti.field(kind, (128, 32)) for _ in range(5))
+
+    @ti.kernel
+    def search():
+        for i in range(128):
+            most = ti.cast(0, kind)
+            for j in range(128):
+                s = ti.cast(0, kind)
+                for k in range(32):
+                    s += (a[i, k] - b[j, k]) * (p[i, k] - q[j, k])
+                most = ti.max(most, s)
+            best[i, 0] = most
+
+    assert (NOTE in search.source(arch=ti.cuda)) != is_large
+
+
 @pytest.mark.parametrize("points", [5, 130])
 def test_the_nearest_of_ndarrays(target: str, points: int) -> None:
     """What an iteration loads before its columns is there after them; it stores in a branch."""

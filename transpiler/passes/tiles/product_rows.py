@@ -51,7 +51,7 @@ from ..rewrite import Rewriter
 from ..tasks.parts.copies import put_in_place, split
 from .parts.arranged_loops import VALUES, Arrangement, arrange_axes, arrangements_of
 from .parts.inner_columns import products_of, rows_of
-from .parts.register_plan import THIN, Plan, plan_of, small_shape
+from .parts.register_plan import THIN, Plan, Shape, plan_of, small_shape
 from .parts.sided_factors import arranged_copy, prepare_serial
 from .parts.tasks_behind import with_task_behind
 from .parts.tiled_loops import new_shared, replace_indices
@@ -114,9 +114,23 @@ def _plan_of(task: Task, capabilities: Capabilities, is_fast: bool) -> tuple[Arr
         assert products is not None
         if arrangement[-1] == (len(loop.starts),):
             plan = plan_of(arranged_copy(products, arrangement, is_fast), capabilities)
-            if plan is not None and (count_along(plan.serial, 0) is not None or plan.serial_end is not None):
+            if plan is None or (count_along(plan.serial, 0) is None and plan.serial_end is None):
+                continue
+            if _bytes_of(plan, rows.accumulators[0], capabilities) <= capabilities.max_shared_bytes:
                 return arrangement, plan
     return None
+
+
+def _shape_of(plan: Plan, capabilities: Capabilities) -> Shape:
+    """Return what a block computes: tiles that are no larger than the small ones."""
+    return min(plan.shape, small_shape(capabilities), key=lambda shape: shape.extent)
+
+
+def _bytes_of(plan: Plan, total: Alloca, capabilities: Capabilities) -> int:
+    """Return how much shared memory a block has: for what it combines, and for its products."""
+    shape = _shape_of(plan, capabilities)
+    assert total.type is not None
+    return plan.bytes_of(shape) + shape.extent**2 * total.type.size_bytes
 
 
 # --- the task ---------------------------------------------------------------------------------------------------------
@@ -199,7 +213,7 @@ class _RowTiling:
         prepare_serial(products, is_fast)
         plan = plan_of(products, capabilities)
         assert plan is not None
-        plan.shape = min(plan.shape, small_shape(capabilities), key=lambda shape: shape.extent)
+        plan.shape = _shape_of(plan, capabilities)
         self.plan, self.row, self.extent = plan, plan.row, plan.shape.extent
         names = names_of(old.loop)
         self.tiling = Tiling(kernel, products, plan, has_all_columns=True)
