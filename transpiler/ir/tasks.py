@@ -214,6 +214,7 @@ class Task:
         short_vectors: a compiler shall not take many iterations of the serial loops at a time.
         is_straight: a compiler shall make no jumps of minima and maxima, which are no part of loops.
         is_scalar: a compiler shall make no vectors of the iterations.
+        is_own_function: a compiler shall not inline the function of an iteration.
     """
 
     name: str
@@ -253,6 +254,7 @@ class Task:
     short_vectors: bool = False
     is_straight: bool = False
     is_scalar: bool = False
+    is_own_function: bool = False
 
     @property
     def head(self) -> str:

@@ -105,6 +105,7 @@ from .drivers.exact_ends import exact_ends
 from .drivers.iteration_limit import iteration_limit
 from .drivers.lowest_bits import lowest_bits
 from .drivers.minima import minima
+from .drivers.own_functions import own_functions
 from .drivers.rejoined_threads import rejoined_threads
 from .drivers.rounded_halves import rounded_halves
 from .drivers.truth_indices import truth_indices
@@ -285,6 +286,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     literal_bases: ("pow",),
     index_ranges: ("add", "sub", "mul", "shl"),
     **dict.fromkeys((exact_ends, lane_terms, lookup_tables, short_vectors, static_rows, unroll_loops), (RangeFor,)),
+    own_functions: (LocalStore,),
     **dict.fromkeys((banked_arrays, register_arrays, sorted_insertions), (Tensor,)),
     unrolled_corners: (Cast,),
     collected_bits: ("bit_or",),
@@ -470,6 +472,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         conditional_loads,  # after `static_rows`, whose loops it keeps as they are; before `unroll_loops`, likewise
         unroll_loops,  # after all passes that change addresses
         unrolled_corners,  # after `unroll_loops`, whose hints it leaves
+        own_functions,  # after all passes that make lanes of iterations, or other loops of loops
         register_arrays,  # likewise
         bit_terms,  # after `register_arrays`: what it adds stays in memory
         half_blocks,  # after `lane_halves`, whose conversions it replaces, and all passes that unroll loops

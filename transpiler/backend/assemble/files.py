@@ -68,6 +68,8 @@ NOT_PLAIN = frozenset({Call, *NOT_VECTORIZED})
 
 INLINED = "static inline __attribute__((always_inline)) "
 """Of a body with loops whose iterations become lanes: gcc inlines it before it looks for those, not after."""
+NOT_INLINED = "static __attribute__((noinline)) "
+NOT_INLINED_NOTE = "// not inlined: gcc 12 keeps what its inner loops need in registers then (own_functions)\n"
 
 LANES_NOTE = "// several iterations of the innermost loop are lanes of vectors (vector_lanes)"
 
@@ -345,10 +347,13 @@ class FileAssembler:
                 "table_declarations": [],
             }
         qualifier = INLINED if p.task.as_lanes else language.helper_qualifier
+        note = ""
+        if p.task.is_own_function:
+            qualifier, note = NOT_INLINED, NOT_INLINED_NOTE if self.context.options.why_comments else ""
         head = f"{qualifier}void {p.function}({', '.join(parameters) or language.no_parameters}) {{"
         return {
             "is_entry": False,
-            "head": wrapped_head(head),
+            "head": note + wrapped_head(head),
             "opening": first,
             "tables": p.tables,
             "table_declarations": p.table_declarations,
