@@ -1,8 +1,8 @@
-// shadesmith 0.1.0, c e3305dff, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
+// shadesmith 0.1.0, c 36aea4f6, deposit.py:10: deposit(x: ndarray[f32, 2], m: f32)
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { flow_n0 = 16 };  // shape of flow
+enum { flow_n0 = 256 };  // shape of flow
 
 static inline int f32_bits_to_i32(float x) {
     union { float number; int bits; } both = {x};
@@ -115,13 +115,13 @@ typedef struct {
 _Static_assert(sizeof(Cell) == 16, "must match the cell size on the host");
 
 struct Temporaries {
-    float flow_copies[525312];  // f32
+    float flow_copies[540672];  // f32
 };
 
 struct Args {
     const float *restrict x_data;     // x: ndarray[f32, 2]
     Cell *restrict cells;             // momentum: field[f32[3], 16x8], mass: field[f32, 16x8]
-    vec2 *restrict flow_data;         // flow: field[f32[2], 16]
+    vec2 *restrict flow_data;         // flow: field[f32[2], 256]
     struct Temporaries *temporaries;  // values that cross tasks
     float m;                          // m: f32
     int x_n0;                         // x.shape[0]

@@ -20,7 +20,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) restrict buffer F32
 layout(push_constant, scalar) uniform Args {
     ReadF32 x_data;    // x: ndarray[f32, 2]
     CellBuffer cells;  // momentum: field[f32[3], 16x8], mass: field[f32, 16x8]
-    F32x2 flow_data;   // flow: field[f32[2], 16]
+    F32x2 flow_data;   // flow: field[f32[2], 256]
     float m;           // m: f32
     int x_n0;          // x.shape[0]
     int x_n1;          // x.shape[1]

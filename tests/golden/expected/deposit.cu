@@ -38,7 +38,7 @@ static_assert(sizeof(Cell) == 16, "must match the cell size on the host");
 struct Args {
     const float *__restrict__ x_data;  // x: ndarray[f32, 2]
     Cell *__restrict__ cells;          // momentum: field[f32[3], 16x8], mass: field[f32, 16x8]
-    vec2 *__restrict__ flow_data;      // flow: field[f32[2], 16]
+    vec2 *__restrict__ flow_data;      // flow: field[f32[2], 256]
     float m;                           // m: f32
     int x_n0;                          // x.shape[0]
     int x_n1;                          // x.shape[1]

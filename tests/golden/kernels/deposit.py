@@ -4,7 +4,7 @@ import shadesmith as ti
 ti.init(arch=ti.python, log_level=ti.WARN)
 momentum, mass = ti.Vector.field(3, ti.f32), ti.field(ti.f32)
 ti.root.dense(ti.ij, (16, 8)).place(momentum, mass)
-flow = ti.Vector.field(2, ti.f32, shape=16)
+flow = ti.Vector.field(2, ti.f32, shape=256)
 
 
 def deposit(x: ti.types.ndarray(dtype=ti.f32, ndim=2), m: ti.f32):

@@ -7,6 +7,8 @@ import pytest
 
 import shadesmith as ti
 
+VECTORS, NUMBERS = ti.types.ndarray(ti.types.vector(8, ti.f32), 1), ti.types.ndarray(ti.i32, 1)
+
 pytestmark = [
     pytest.mark.sampled(3),  # the rest in `make test-all`
     pytest.mark.targets("vulkan", "cuda"),  # elsewhere the pass returns at once
@@ -224,3 +226,57 @@ def test_a_loop_that_also_returns_a_sum(target):
     for arch in (ti.cuda, ti.vulkan):
         source = count.source(arch=arch)
         assert "counts_copy" in source and "block_sum(hits)" in source
+
+
+@pytest.mark.parametrize("n", [0, 1, 1000])
+def test_vectors_where_nobody_knows_how_many_iterations(n: int, target: str) -> None:
+    """As sums of clusters: small vectors of up to 16 numbers, beside their counts."""
+    clusters, length = 5, 8
+    points = ti.Vector.ndarray(length, ti.f32, max(n, 1))
+    label = ti.ndarray(ti.i32, max(n, 1))
+    sums, counts = ti.Vector.field(length, ti.f32, clusters), ti.field(ti.i32, clusters)
+    given = np.random.default_rng(n).integers(-9, 9, (max(n, 1), length)).astype(np.float32)
+    labels = np.random.default_rng(7).integers(0, clusters, max(n, 1)).astype(np.int32)
+    points.from_numpy(given)
+    label.from_numpy(labels)
+    sums.fill(2)
+
+    @ti.kernel
+    def add(points: VECTORS, label: NUMBERS, n: ti.i32):
+        for i in range(n):
+            at = label[i]
+            counts[at] += 1
+            sums[at] += points[i]
+
+    add(points, label, n)
+    expected = np.full((clusters, length), 2, np.float32)
+    np.add.at(expected, labels[:n], given[:n])
+    assert (sums.to_numpy() == expected).all()
+    assert (counts.to_numpy() == np.bincount(labels[:n], minlength=clusters)).all()
+    for arch in (ti.cuda, ti.vulkan):
+        source = add.source(points, label, n, arch=arch)
+        assert "sums_copy[k].e[part] = 0.0" in source
+
+
+@pytest.mark.parametrize("shape", [(2, 8, 8, 16), (4, 128, 128, 16)])
+def test_crowds_at_indices_of_the_loop(shape: tuple[int, ...], target: str) -> None:
+    """As statistics of groups of channels: so many additions to each vector that threads wait, whatever its index."""
+    x, y = ti.field(ti.f32, shape), ti.field(ti.f32, shape)
+    stats = ti.Vector.field(2, ti.f32, (shape[0], shape[3] // 4))
+    given = np.random.default_rng(3).integers(-3, 4, shape).astype(np.float32)
+    x.from_numpy(given)
+
+    @ti.kernel
+    def add():
+        for b, i, j, c in x:
+            s = x[b, i, j, c]
+            y[b, i, j, c] = s
+            stats[b, c // 4] += ti.Vector([s, s * s])
+
+    add()
+    groups = given.reshape(*shape[:3], shape[3] // 4, 4)
+    assert (stats.to_numpy()[..., 0] == groups.sum(axis=(1, 2, 4))).all()
+    assert (stats.to_numpy()[..., 1] == (groups**2).sum(axis=(1, 2, 4))).all()
+    is_crowded = given.size >= 1 << 18
+    for arch in (ti.cuda, ti.vulkan):
+        assert ("stats_copy" in add.source(arch=arch)) is is_crowded

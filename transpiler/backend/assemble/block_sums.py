@@ -23,10 +23,12 @@ from __future__ import annotations
 
 from ...ir.statements import Array, Const
 from ...ir.tasks import Task
-from ...ir.types import Tensor, count_scalars, element_of
+from ...ir.types import Scalar, Tensor, element_of
 from ...lazy_dataclasses import dataclass
 from ..languages.common.atomics import atomic_syntax
-from ..languages.common.tensors import COMPONENTS
+from ..languages.common.collectives import Number, each_number
+from ..languages.common.one_line import INDENT
+from ..languages.common.tensors import is_short_vector
 from ..print.expressions import Expressions
 from ..print.reductions import OWN, extent_of_all
 
@@ -35,79 +37,56 @@ ELEMENT = "k"
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
-    """A copy of an array.
-
-    Attributes:
-        name: of the copy.
-        extent: how many elements it has.
-        declaration: of the copy.
-        zero: of a number.
-        parts: the number of element `k`, or each component of a vector, and the statement that adds it to the array.
-    """
-
-    name: str
-    extent: str
-    declaration: str
-    zero: str
-    parts: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The element `k` of a copy, or a component of it. addition: the statement that adds it to the array."""
-
-    number: str
-    zero: str
-    addition: str
-
-
-@dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop over the elements of copies that have the same extent."""
+    """A loop over the elements of copies that have the same extent: what starts element `k`, and what adds it up."""
 
     extent: str
-    parts: tuple[Part, ...]
+    starts: list[str]
+    additions: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class BlockSums:
     """The copies of a block. own: lines that give the iterations the addresses of the copies as arguments."""
 
-    copies: list[Copy]
+    declarations: list[str]
+    loops: list[Loop]
     own: list[str]
-
-    @property
-    def declarations(self) -> list[str]:
-        """The declarations of all copies."""
-        return [copy.declaration for copy in self.copies]
-
-    @property
-    def loops(self) -> list[Loop]:
-        """The loops that start and add up copies, one for those of one extent."""
-        found: dict[str, list[Part]] = {}
-        for copy in self.copies:
-            found.setdefault(copy.extent, []).extend(Part(number, copy.zero, add) for number, add in copy.parts)
-        return [Loop(extent, tuple(parts)) for extent, parts in found.items()]
 
 
 def print_block_sums(e: Expressions, task: Task) -> BlockSums:
     """Return what an entry does with its copies."""
-    copies, own = [], []
+    declarations, own, loops = [], [], dict[str, Loop]()
     e.uses_args = True
     for array in task.block_sums:
-        name, extent, number = e.layout.accessors.copies[array][0], extent_of_all(e, array), element_of(array.element)
-        zero = e.of(Const(0.0 if number.is_float else 0, type=number)).source
-        declaration = f"{e.language.shared_qualifier}{e.name_of_type(array.element)} {name}[{extent}];"
-        syntax = atomic_syntax(e.language, "add", number, True)
-        e.use(syntax)
-        of_copy, of_array = f"{name}[{ELEMENT}]", f"{_data(e, array)}[{ELEMENT}]"
-        is_vector = isinstance(array.element, Tensor)
-        ends = [f".{c}" for c in COMPONENTS[: count_scalars(array.element)]] if is_vector else [""]
-        parts = tuple((of_copy + end, f"{syntax.format(of_array + end, of_copy + end)};") for end in ends)
-        copies.append(Copy(name, extent, declaration, zero, parts))
+        name, extent = e.layout.accessors.copies[array][0], extent_of_all(e, array)
+        declarations.append(f"{e.language.shared_qualifier}{e.name_of_type(array.element)} {name}[{extent}];")
         own.append(f"{OWN}.{e.layout.data[array].removeprefix('args.')} = {name};")
-    return BlockSums(copies, [f"Args {OWN} = args;", *own] if e.language.has_pointers else [])
+        loop = loops.setdefault(extent, Loop(extent, [], []))
+        starts, additions = _lines(e, array, name)
+        loop.starts.extend(starts)
+        loop.additions.extend(additions)
+    own = [f"Args {OWN} = args;", *own] if e.language.has_pointers else []
+    return BlockSums(declarations, list(loops.values()), own)
+
+
+def _lines(e: Expressions, array: Array, name: str) -> tuple[list[str], list[str]]:
+    """Return the lines that start an element of a copy, and those that add it to the array. name: of the copy."""
+    kind, number = array.element, element_of(array.element)
+    assert isinstance(kind, (Scalar, Tensor))
+    zero = e.of(Const(0.0 if number.is_float else 0, type=number)).source
+    syntax = atomic_syntax(e.language, "add", number, True)
+    e.use(syntax)
+    if isinstance(kind, Tensor) and not is_short_vector(kind):
+        e.need(*e.language.unroll_helpers)
+    of_copy, of_array = f"{name}[{ELEMENT}]", f"{_data(e, array)}[{ELEMENT}]"
+
+    def added(one: Number) -> list[str]:
+        own = one(of_copy)
+        return [f"if ({own} != {zero}) {{", f"{INDENT}{syntax.format(one(of_array), own)};", "}"]
+
+    starts = each_number(e.language, kind, lambda one: [f"{one(of_copy)} = {zero};"])
+    return starts, each_number(e.language, kind, added)
 
 
 def _data(e: Expressions, array: Array) -> str:

@@ -119,18 +119,18 @@ def joined(language: Language, op: str, type: Scalar | Tensor, other: Callable[[
     """Return lines `value = value op other`, for each number of a tensor."""
     operation = ATOMIC_OPS[op]
     return each_number(
-        language, type, lambda number: updated(language, operation, element_of(type), number("value"), other(number))
+        language, type, lambda number: [updated(language, operation, element_of(type), number("value"), other(number))]
     )
 
 
-def each_number(language: Language, type: Scalar | Tensor, line: Callable[[Number], str]) -> list[str]:
+def each_number(language: Language, type: Scalar | Tensor, lines_of: Callable[[Number], list[str]]) -> list[str]:
     """Return lines that do something with each number of a scalar or tensor."""
     if isinstance(type, Scalar):
-        return [line(str)]
+        return lines_of(str)
     if is_short_vector(type):
-        return [line(_number(language, type, k)) for k in range(type.size)]
-    names = ("k",) if len(type.shape) == 1 else ("row", "column")
-    lines = [line(_number(language, type, *names))]
+        return [line for k in range(type.size) for line in lines_of(_number(language, type, k))]
+    names = ("part",) if len(type.shape) == 1 else ("row", "column")
+    lines = lines_of(_number(language, type, *names))
     for name, extent in zip(reversed(names), reversed(type.shape), strict=True):
         head = f"{language.unroll.format(count=extent)}for (int {name} = 0; {name} < {extent}; {name}++) {{"
         lines = [*head.splitlines(), *(INDENT + one for one in lines), "}"]

@@ -35,7 +35,7 @@ def block_reduction(
         keys = [f"extension {extension}" for extension in extensions]
         keys += language.unroll_helpers if isinstance(type, Tensor) else ()
         folded = each_number(
-            language, type, lambda number: f"{number('value')} = subgroup{FOLDS[op]}({number('value')});"
+            language, type, lambda number: [f"{number('value')} = subgroup{FOLDS[op]}({number('value')});"]
         )
         return (
             f"{head}"
