@@ -228,7 +228,7 @@ def test_a_remark_tells_of_a_layout_with_fewer_instructions() -> None:
 def test_three_floats_are_added_at_any_address(target: str, skipped: int) -> None:
     """Which two of them are at a multiple of 8 bytes changes from element to element, and with where an array starts."""
     ti.init(arch=getattr(ti, target), log_level=ti.ERROR)
-    whole = ti.Vector.field(3, ti.f32, M)
+    whole = ti.Vector.field(3, ti.f32, 200)  # of which a block has no copy
     matrix = ti.Matrix.field(3, 3, ti.f32, M)
 
     @ti.kernel
@@ -243,7 +243,7 @@ def test_three_floats_are_added_at_any_address(target: str, skipped: int) -> Non
     y = memory[skipped : skipped + 3 * M].reshape(M, 3)
     add(x, y)
     sums, counts = np.bincount(x, np.arange(N), M), np.bincount(x, minlength=M)
-    assert np.array_equal(whole.to_numpy(), np.stack([counts, np.bincount(x, x, M), -2 * counts], 1))
+    assert np.array_equal(whole.to_numpy()[:M], np.stack([counts, np.bincount(x, x, M), -2 * counts], 1))
     assert np.array_equal(y, np.stack([sums, counts, 0.5 * counts], 1))
     assert np.count_nonzero(memory) <= y.size
     assert np.array_equal(matrix.to_numpy().reshape(M, 9)[:, :8], np.outer(counts, range(1, 9)))

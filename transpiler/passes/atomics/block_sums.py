@@ -42,7 +42,7 @@ in blocks of 1,024 would be for 16 of these."""
 LONG = 32
 """Iterations of a serial loop that is long: a block of many threads would wait for the last one."""
 LENGTHS = range(2, 17)
-"""Of vectors in copies, whose numbers are added one by one."""
+"""The lengths of vectors in copies, whose numbers are added one by one."""
 SMALL = 1024
 """The bytes of a copy that is worth it for vectors where nobody knows how many iterations there are."""
 
