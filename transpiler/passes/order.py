@@ -62,6 +62,7 @@ from .atomics.whole_atomics import whole_atomics
 from .branches.automata import automata
 from .branches.bit_choices import bit_choices
 from .branches.bit_terms import bit_terms
+from .branches.carried_extremes import carried_extremes
 from .branches.collected_bits import collected_bits
 from .branches.computed_choices import computed_choices
 from .branches.counted_choices import counted_choices
@@ -273,7 +274,7 @@ NEEDED: dict[Pass, tuple[object, ...]] = {
     split_vectors: (MatrixElement,),
     lowest_bits: ("bit_and", "mod", "plain_mod", "raw_mod"),
     minima: ("neg",),
-    **dict.fromkeys((extremes, straight_extremes), ("min", "max")),
+    **dict.fromkeys((carried_extremes, extremes, straight_extremes), ("min", "max")),
     wide_shifts: ("shl", "mul"),
     constant_factors: ("mul", "div"),
     inverse_roots: ("div",),
@@ -454,6 +455,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         index_ranges,  # after `wide_counters`, whose indices do not wrap; before `wrapping`: it knows sums
         wrapping,  # after all passes that know what a sum is
         minima,  # after all passes that know what a minimum is
+        carried_extremes,  # likewise; before `extremes`, which gives minima of numbers other names
         extremes,  # likewise
         lowest_bits,  # likewise
         wide_shifts,  # after all passes that know what a shift or a product is
