@@ -62,7 +62,6 @@ from .atomics.whole_atomics import whole_atomics
 from .branches.automata import automata
 from .branches.bit_choices import bit_choices
 from .branches.bit_terms import bit_terms
-from .branches.carried_extremes import carried_extremes
 from .branches.collected_bits import collected_bits
 from .branches.computed_choices import computed_choices
 from .branches.counted_choices import counted_choices
@@ -114,6 +113,7 @@ from .drivers.wide_shifts import wide_shifts
 from .gathers.gather_adjoints import gather_adjoints
 from .loops.axis_sums import axis_sums
 from .loops.carried_elements import carried_elements
+from .loops.carried_extremes import carried_extremes
 from .loops.fold_recurrences import fold_recurrences
 from .loops.hoist_loads import hoist_loads
 from .loops.keep_elements import keep_elements
