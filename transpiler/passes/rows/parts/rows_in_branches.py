@@ -20,7 +20,7 @@ from ...analysis.speculation import may_be_in_vain
 
 SHORTEST = 256
 """The fewest elements of rows that are only read. With eight threads for 64 halves each, scores of queries took 1.13 of
-the time: a thread finds its row in a cache. What it stores or adds is in no cache, so rows may be shorter there: 200,000
+the time: a thread finds its row in a cache. What it stores or adds is in no cache: rows may be shorter there. 200,000
 of 64 floats took .148 ms to be added to others, and .030 with 16 threads each."""
 REMARK = "no iterations where the branch is not taken (shared_rows)"
 
