@@ -127,3 +127,52 @@ def test_conditions_in_the_middle_of_a_loop_see_its_variables(
     expected = np.zeros(11, np.int32)
     exec("\n".join([*function, *kernel, "leave()"]), {"x": np.arange(11), "o": expected})
     np.testing.assert_array_equal(o.to_numpy(), expected)
+
+
+ELEMENTS = {
+    "a multiple and the next": ["p[k] = 3.0 * p[k] + p[k + 1]"],
+    "an exponential and the next": ["p[k] = exp(p[k]) + p[k + 1]"],
+    "quotients": ["p[k] = sqrt(p[k]) / (1.0 + p[k + 1] * p[k + 1])"],
+    "two arrays": ["q[k] = w + p[k]", "p[k + 1] = w - p[k + 1]", "if p[k] > 0.3:", "    w = w * w * p[k]"],
+    "a row of a matrix": ["if k == 0:", "    w = a[c[i], c[i]]", "if k >= c[i]:", "    a[c[i], k] /= w"],
+}
+"""What loops do with elements of local arrays at computed indices."""
+
+
+@pytest.mark.parametrize("size", [12, 33, 64])
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_elements_of_local_arrays(target: str, name: str, size: int, define_kernel: Any) -> None:
+    """lavapipe took some for others, and lost stores."""
+    threads, m = 9, 5
+    x, y, c, count = (
+        ti.field(ti.f32, (threads, m + 1)),
+        ti.field(ti.f32, threads),
+        ti.field(ti.i32, threads),
+        ti.field(ti.i32, ()),
+    )
+    given = np.random.default_rng(0).random((threads, m + 1), dtype=np.float32)
+    x.from_numpy(given)
+    c.from_numpy(np.arange(threads, dtype=np.int32) % m)
+    count[None] = m
+    lines = [
+        "w = 0.5",
+        "for k in range(m + 1):", "    p[k] = x[i, k]", "    for h in range(m + 1):", "        a[k, h] = x[i, h] + k",
+        "for k in range(m):", *(f"    {line}" for line in ELEMENTS[name]),
+        "s = w",
+        "for k in range(m + 1):", "    s += p[k] * (k + 1) + q[k] + a[k, k]", "    s += 2 * a[c[i], k]",
+        "y[i] = s",
+    ]  # fmt: skip
+    own = [
+        f"p, q = ti.Vector([0.0] * {size}), ti.Vector([0.0] * {size})",
+        f"a = ti.Matrix([[0.0] * {m + 1}] * {m + 1})",
+        "m = count[None]",
+    ]
+    body = [f"        {line}" for line in (*own, *lines)]
+    functions = {"exp": ti.exp, "sqrt": ti.sqrt}
+    define_kernel("\n".join(["def run():", "    for i in y:", *body, ""]), x=x, y=y, c=c, count=count, **functions)()
+    expected = np.zeros(threads)
+    own = ["p, q, a = np.zeros(64), np.zeros(64), np.zeros((6, 6))"]
+    body = [f"    {line}" for line in (*own, *lines)]
+    names = {"x": given.astype(float), "y": expected, "c": np.arange(threads) % m, "m": m, "np": np}
+    exec("\n".join([f"for i in range({threads}):", *body]), {**names, "exp": np.exp, "sqrt": np.sqrt})
+    np.testing.assert_allclose(y.to_numpy(), expected, rtol=1e-4)

@@ -17,6 +17,9 @@ In: the SPIR-V of a compute shader. Out: SPIR-V that lavapipe runs right, or tha
 6. It decides whether a loop is left at once by the number before the first iteration, although the loop has changed it
    (22.3.6: `int w = 0; while (w < 3) { w += 1; if (w == 0) break; }` ends in its first iteration). So a condition under
    which a loop is left in its middle, by `break` or `return`, is compared with one that it does not know.
+7. In a loop it takes one element of a large local array for another one, which the iteration before has stored or
+   loaded (22.3.6: `p[k] = 3.0 * p[k] + p[k + 1]`, p of 33 numbers or more), and loses stores (`A[c, j] /= d` in a loop
+   over j from c, of a matrix of 5 x 5). So a number that it does not know, 0, is added to computed indices there.
 
 Source: SPIR-V Specification 1.6, sections 2.4 (logical layout) and 3 (binary form).
 """
@@ -41,6 +44,10 @@ INPUT = 1
 GROUP_NON_UNIFORM = 61
 SUBGROUP_SIZE, SUBGROUP_ID, LANE = 36, 40, 41
 """Built-in inputs, of one number each. Of a lane that is no thread, the number of the thread is that of another."""
+MOST_SELECTED = 16
+"""Numbers of a local array up to which Mesa selects one by comparisons of its indices."""
+UNROLL = 1
+"""Control of a loop that is unrolled."""
 MOST_LANES = 16
 """Lanes of a subgroup: 4, 8 or 16, by the processor."""
 _BRANCH = 2 << 16 | Op.BRANCH
@@ -171,6 +178,7 @@ def _report_ended_loops(module: _Module, number: int) -> None:
     limits, lanes = _limits(module), _lanes(module, entry) if width % MOST_LANES else ()
     _end_endless_loops(module, limits)
     _hide_breaks(module, limits)
+    _hide_elements(module, limits)
     entry[2] = new
     if module.header[1] >= INTERFACE_HAS_ALL:
         _append(entry, limits)
@@ -225,6 +233,59 @@ def _hide_breaks(module: _Module, limits: int) -> None:
         block[place:place] = [*comparison, different]
         branch[1] = hidden
     module.functions = [instruction for block in blocks.values() for instruction in block]
+
+
+def _hide_elements(module: _Module, limits: int) -> None:
+    """Add 0, which no compiler knows, to computed indices of large local arrays in loops that are not unrolled."""
+    sizes = _sizes(module)
+    integers = {i[1] for i in module.declarations if i[0] & 0xFFFF == Op.TYPE_INT}
+    types = {i[2]: i[1] for i in module.functions if len(i) > 2 and i[1] in integers}
+    variables = (i for i in module.functions if i[0] & 0xFFFF == Op.VARIABLE)
+    large = {i[2] for i in variables if sizes.get(i[1], 0) > MOST_SELECTED}
+    functions: list[list[int]] = []
+    inside: list[tuple[int, bool]] = []
+    for instruction in module.functions if large else ():
+        opcode = instruction[0] & 0xFFFF
+        if opcode == Op.LABEL:
+            ended = next((n for n, (merge, _) in enumerate(inside) if merge == instruction[1]), len(inside))
+            inside = inside[:ended]
+        elif opcode == Op.LOOP_MERGE:
+            inside.append((instruction[1], bool(instruction[3] & UNROLL)))
+        elif opcode == Op.ACCESS_CHAIN and instruction[3] in large and inside and not inside[-1][1]:
+            for place in range(4, len(instruction)):
+                if instruction[place] in types:
+                    instruction[place], added = _with_hidden_zero(module, limits, instruction[place], types)
+                    functions += added
+        functions.append(instruction)
+    module.functions = functions or module.functions
+
+
+def _sizes(module: _Module) -> dict[int, int]:
+    """Return how many numbers an array or struct has, by the types of pointers to it too."""
+    numbers = {i[2]: i[3] for i in module.declarations if i[0] & 0xFFFF == Op.CONSTANT}
+    sizes: dict[int, int] = {}
+    for instruction in module.declarations:
+        opcode, rest = instruction[0] & 0xFFFF, instruction[1:]
+        if opcode == Op.TYPE_ARRAY:
+            sizes[rest[0]] = sizes.get(rest[1], 1) * numbers.get(rest[2], 0)
+        elif opcode == Op.TYPE_STRUCT:
+            sizes[rest[0]] = sum(sizes.get(member, 0) for member in rest[1:])
+        elif opcode == Op.TYPE_POINTER:
+            sizes[rest[0]] = sizes.get(rest[2], 0)
+    return sizes
+
+
+def _with_hidden_zero(module: _Module, limits: int, index: int, types: dict[int, int]) -> tuple[int, list[list[int]]]:
+    """Return the sum of an integer and 0, and its instructions."""
+    type = types[index]
+    never, comparison = _compared_with_zero(module, limits, Op.I_EQUAL)
+    zero, one = (module.declare(Op.CONSTANT, type, number) for number in (0, 1))
+    hidden, result = module.new_id(), module.new_id()
+    return result, [
+        *comparison,
+        _words(Op.SELECT, type, hidden, never, one, zero),
+        _words(Op.I_ADD, type, result, index, hidden),
+    ]
 
 
 def _leaves(label: int, end: int, blocks: dict[int, list[list[int]]], merges: set[int], again: set[int]) -> bool:
