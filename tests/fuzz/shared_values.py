@@ -1,4 +1,5 @@
-"""Families of `fuzz.choices` aimed at values that iterations share: halves of rows, and what is computed again and again.
+"""Families of `fuzz.choices` aimed at values that are used again: halves of rows, numbers that iterations share, and
+elements of local arrays.
 
 In: a `Choices`. Out: the lines of a kernel. Sums are of small whole numbers, so that every order of them is exact.
 """
@@ -91,4 +92,30 @@ def common(one: Any) -> list[str]:
     return [head, *indented([*body, one.one(f"y[{b}, {o}] = s + t", f"y[{b}, {o}] += s")])]
 
 
-FAMILIES = {"halves": halves, "common": common}
+def elements(one: Any) -> list[str]:
+    """Loops over elements of local arrays at computed indices, near those that the iteration before has changed."""
+    kind, threads, turns = one.one("f32", "i32", "i64", "f64"), one.one(1, 7, 33, 65), one.one(1, 5, 6, 20)
+    size = max(turns + 4, one.one(8, 16, 17, 32, 33, 64))
+    one.array("x", kind, (threads, turns + 4), one.one(True, None))
+    one.array("y", kind, (threads,), True)
+    one.numbers["turns"] = turns
+    leaves = [f"{name}[k + {shift}]" for name in "pq" for shift in range(3)] + ["w"]
+
+    def changed() -> list[str]:
+        target = one.one(*leaves)
+        value = f"ti.max(ti.min({one.value(leaves, kind)}, ti.{kind}(50)), ti.{kind}(-50))"
+        line = f"{target} = {value}"
+        return one.one([line], [line], [f"if {one.one(*leaves)} > {one.one(*leaves)}:", f"    {line}"])
+
+    bound = one.one("turns", "turns", f"{turns}")
+    lines = [f"p, q = ti.Vector([ti.{kind}(0)] * {size}), ti.Vector([ti.{kind}(1)] * {size})", f"w = ti.{kind}(1)"]
+    lines += [f"for k in range({bound} + 4):", "    p[k] = x[i, k]", f"    q[k] = x[i, {turns + 3} - k]"]
+    for _ in range(one.one(1, 1, 2)):
+        head = one.one(f"for k in range({bound}):", f"for k in range({bound}):", f"for k in range(1, {bound}):")
+        lines += [head, *indented([line for _ in range(one.one(1, 2, 3)) for line in changed()])]
+    total = [f"s += p[k] * ti.{kind}(3) - q[k]"]
+    lines += [f"s = w + ti.{kind}(0)", f"for k in range({bound} + 4):", *indented(total), "y[i] = s"]
+    return ["for i in y:", *indented(lines)]
+
+
+FAMILIES = {"halves": halves, "common": common, "elements": elements}
