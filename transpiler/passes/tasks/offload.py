@@ -28,6 +28,7 @@ from ...ir.statements import (
     GlobalPtr,
     GlobalStore,
     GlobalTemporary,
+    ListInit,
     LocalLoad,
     LocalStore,
     MatrixPtr,
@@ -60,7 +61,8 @@ Group = list[Statement]
 """Consecutive top-level statements of one task: a parallel loop alone, or serial ones."""
 
 
-POINTERS = frozenset({GlobalPtr, MatrixPtr, StructPtr})
+MADE_AGAIN = frozenset({GlobalPtr, MatrixPtr, StructPtr, ListInit})
+"""What each task makes again from its operands: pointers, and lists, whose type is that of an item."""
 MOST_LOADS = 8
 """Loads that each thread repeats, if that saves a task."""
 
@@ -133,13 +135,13 @@ class _Offload:
             self.order[statement] = position
 
     def find_copied(self) -> None:
-        """Find the values that each task computes again: uniform ones that do not take long, and pointers."""
+        """Find the values that each task computes again: uniform ones that do not take long, pointers and lists."""
         loops = (group[0] for group in self.groups)
         long = LongValues(loop for loop in loops if isinstance(loop, RangeFor) and becomes_task(loop))
         self.loads = self.find_constant_loads()
         for statement in self.kernel.body.statements:
             kind = statement.__class__
-            if kind in POINTERS or (
+            if kind in MADE_AGAIN or (
                 kind is not Alloca
                 and statement.type is not None
                 and (statement in self.loads or not has_effect(statement, Effect.READ | Effect.WRITE | Effect.CONTROL))
