@@ -183,11 +183,12 @@ def format_sparse(kernel: Kernel, statement: Statement, refs: Callable[[list[Sta
     if isinstance(statement, PoolCount):
         return f"count {node_name(kernel, statement.node)} {statement.counter}"
     if isinstance(statement, (*CELL_STATEMENTS, DeactivateEntry)):
-        return f"{_name_of(statement)} {node_name(kernel, statement.node)} ({refs(operands(statement))})"
+        return f"{statement_name(statement)} {node_name(kernel, statement.node)} ({refs(operands(statement))})"
     return None
 
 
-def _name_of(statement: Statement) -> str:
+def statement_name(statement: Statement) -> str:
+    """Return the name of one of these statements, which is that of the use of its node too."""
     is_appended = isinstance(statement, Activate) and statement.is_appended
     return "reserve" if is_appended else STATEMENT_NAMES[type(statement)]
 
@@ -260,7 +261,7 @@ def _direct_uses(statement: Statement) -> list[NodeUse]:
         case IsActive(cell=Statement(), node=node):
             return [("is_active_in", node)]
         case Activate() | Deactivate() | IsActive() | CellNumber() | Append() | Length():
-            use = "number" if isinstance(statement, CellNumber) else _name_of(statement)
+            use = "number" if isinstance(statement, CellNumber) else statement_name(statement)
             return [(use, statement.node)]
     return []
 

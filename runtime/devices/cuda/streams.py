@@ -14,7 +14,7 @@ from typing import Any
 from .driver_objects import CudaEvent
 
 LAUNCHES = 16
-"""Launches from one look at the backlog to the next, a power of two: a GPU that lags by more has one."""
+"""Launches from one look at the backlog to the next: a GPU that lags by more has one."""
 
 
 def make_stream(device: Any) -> Any:

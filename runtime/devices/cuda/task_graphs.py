@@ -133,7 +133,7 @@ class TaskGraphs:
         device.enter()
         if not next(device.backlog.launches) % LAUNCHES and not stream:
             device.backlog.look()
-        graph = self._own((counts, packed), packed) or self._share(counts, packed)
+        graph = self._own(counts, packed) or self._share(counts, packed)
         if graph is None:
             return self._submit(counts, given)
         if stream != device.stream:
@@ -146,11 +146,12 @@ class TaskGraphs:
         except device.failure as error:
             raise device.describe(error) from error
 
-    def _own(self, key: tuple[Sequence[int], bytes], packed: bytes) -> int | None:
+    def _own(self, counts: Sequence[int], packed: bytes) -> int | None:
         """Return the graph of these launches, unless they do better to share one."""
         if self._device.backlog.is_long and len(self._built) > FEW_GRAPHS:
             return None
-        return self.handles.get(key) or (self.make(key, key[0], packed) if self.is_on else None)
+        key = (counts, packed)
+        return self.handles.get(key) or (self.make(key, counts, packed) if self.is_on else None)
 
     def make(self, key: Key, counts: Sequence[int], packed: bytes | None = None) -> int | None:
         """Return the graph of a launch that was seen often enough, made now. packed: None for the own arguments."""
@@ -180,7 +181,6 @@ class TaskGraphs:
         """Return the graph of launches without one of their own, with these arguments; None for the first of them."""
         with self._device.lock:
             if self._shared is not None:
-                self._device.enter()
                 self._shared.update({0: Launch(self._tasks, counts, packed)})
                 return self._shared.handle
             self._others += 1

@@ -53,7 +53,7 @@ from dataclasses import field
 from ...ir.nodes import Statement
 from ...ir.statements import Array, ArrayShape, Const, MatrixInit, RangeFor
 from ...ir.tasks import Apart, Choice, PrivateSums, Reaches, Reduction, Task
-from ...ir.threads import neutral
+from ...ir.threads import WARP, neutral
 from ...ir.types import Scalar, Tensor, count_scalars, element_of, i32
 from ...lazy_dataclasses import dataclass
 from ...options import Capabilities
@@ -80,8 +80,6 @@ COPIES = "copies"
 """C's variable for the number of threads that do so, where the launch decides."""
 MANY_THREADS = 1 << 16
 """No limit to the number of threads."""
-LANES = 32
-"""Of a warp, and the most warps of a block."""
 MAX_JOINED_BYTES = 16 << 10
 """Shared memory in which a block joins the numbers of a tensor."""
 DECLARATION = (
@@ -292,7 +290,7 @@ def _at_once(e: Expressions, reduction: Reduction, options: str, block_dim: int)
     """Return whether a block joins all numbers of a tensor at once: in shared memory all have their places then."""
     size_bytes = reduction.accumulator.type.size_bytes
     if e.language.warp is not None:
-        return LANES * size_bytes <= MAX_JOINED_BYTES
+        return WARP * size_bytes <= MAX_JOINED_BYTES  # a block has at most as many warps as a warp has threads
     return bool(options) and not _is_extremum(reduction) and block_dim * size_bytes <= MAX_JOINED_BYTES
 
 

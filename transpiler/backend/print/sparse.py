@@ -20,6 +20,7 @@ from ...ir.sparse import (
     Length,
     PoolCount,
     node_name,
+    statement_name,
 )
 from ...ir.sparse_storage import COUNTERS
 from ...ir.statements import GlobalPtr, GlobalStore
@@ -37,17 +38,12 @@ def _nodes(e: Expressions) -> SparseSource:
     return e.layout.cells
 
 
-def _change(what: str) -> Callable[[Statements, Activate | Deactivate | Append], None]:
-    """Return the printer of a statement that changes activity."""
-
-    def write(p: Statements, statement: Activate | Deactivate | Append) -> None:
-        nodes = _nodes(p.e)
-        change = "reserve" if isinstance(statement, Activate) and statement.is_appended else what
-        p.e.used.cells[change, statement.node] = None
-        arguments = ", ".join([*p.e.language.args, *(p.e.of(index).source for index in statement.indices)])
-        print_call(p, statement, Rendered(f"{nodes.identifier(change, statement.node)}({arguments})"))
-
-    return write
+def _change(p: Statements, statement: Activate | Deactivate | Append) -> None:
+    """Print a statement that changes activity."""
+    nodes, change = _nodes(p.e), statement_name(statement)
+    p.e.used.cells[change, statement.node] = None
+    arguments = ", ".join([*p.e.language.args, *(p.e.of(index).source for index in statement.indices)])
+    print_call(p, statement, Rendered(f"{nodes.identifier(change, statement.node)}({arguments})"))
 
 
 def _deactivate_entry(p: Statements, statement: DeactivateEntry) -> None:
@@ -112,9 +108,9 @@ def purpose_of(task: Task, kernel: Kernel) -> str:
 
 
 WRITERS: dict[type, Callable[..., None]] = {
-    Activate: _change("activate"),
-    Deactivate: _change("deactivate"),
-    Append: _change("append"),
+    Activate: _change,
+    Deactivate: _change,
+    Append: _change,
     DeactivateEntry: _deactivate_entry,
 }
 """How each of these effects is printed."""

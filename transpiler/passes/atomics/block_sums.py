@@ -74,8 +74,8 @@ def _copied(task: Task, context: PassContext) -> tuple[dict[Array, list[AtomicOp
     suitable = {
         array: atomics for array, atomics in scattered(task, reduces=True).items() if _is_suitable(array, context)
     }
-    is_unknown = task.loop is not None and trip_count(task.loop) is None
-    count = (0 if task.loop is None else trip_count(task.loop)) or 0
+    known = 0 if task.loop is None else trip_count(task.loop)
+    is_unknown, count = known is None, known or 0
     repeated = {array: count * _repetitions(task.body, set(suitable[array])) for array in suitable}
     most = min(MOST_BYTES if count >= MANY_ITERATIONS else FEW_BYTES, context.capabilities.max_shared_bytes)
     size, found = 0, {}

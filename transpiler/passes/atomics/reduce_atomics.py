@@ -44,14 +44,13 @@ from ...ir.statements import (
     is_const,
 )
 from ...ir.tasks import Kernel, Reduction, Task
+from ...ir.threads import WARP
 from ...ir.types import Scalar, Tensor, Type, count_scalars, element_of, f16, f32, f64, i32, u32, with_element
 from ..analysis.loops.reducible import Place, is_invariant, reducible_places
 from ..context import PassContext
 from ..rewrite import DROPPED, Rewriter
 from .parts.joins import join_in_order
 
-LANES = 32
-"""A block of threads has full warps, so that all lanes of each take part in joining."""
 MAX_ACCUMULATORS = 64
 """The most numbers that a thread accumulates; more would not fit in registers."""
 NOT_VECTORIZED = (AtomicOp, Call, RangeFor, Rand, While)
@@ -115,7 +114,8 @@ def _has_plain_bounds(loop: RangeFor | None) -> bool:
 
 
 def _reduce(kernel: Kernel, task: Task, places: list[Place], context: PassContext) -> None:
-    task.block_dim = min(-(-task.block_dim // LANES) * LANES, context.capabilities.max_block_dim)
+    full = -(-task.block_dim // WARP) * WARP  # all lanes of each warp take part in joining
+    task.block_dim = min(full, context.capabilities.max_block_dim)
     taken: set[str] = set()
     accumulators: dict[Statement, Statement] = {}
     head = Block()

@@ -242,9 +242,11 @@ def _hide_elements(module: _Module, limits: int) -> None:
     types = {i[2]: i[1] for i in module.functions if len(i) > 2 and i[1] in integers}
     variables = (i for i in module.functions if i[0] & 0xFFFF == Op.VARIABLE)
     large = {i[2] for i in variables if sizes.get(i[1], 0) > MOST_SELECTED}
+    if not large:
+        return
     functions: list[list[int]] = []
     inside: list[tuple[int, bool]] = []
-    for instruction in module.functions if large else ():
+    for instruction in module.functions:
         opcode = instruction[0] & 0xFFFF
         if opcode == Op.LABEL:
             ended = next((n for n, (merge, _) in enumerate(inside) if merge == instruction[1]), len(inside))
@@ -257,7 +259,7 @@ def _hide_elements(module: _Module, limits: int) -> None:
                     instruction[place], added = _with_hidden_zero(module, limits, instruction[place], types)
                     functions += added
         functions.append(instruction)
-    module.functions = functions or module.functions
+    module.functions = functions
 
 
 def _sizes(module: _Module) -> dict[int, int]:
